@@ -1,21 +1,19 @@
 //! The verb `amplitudes`: the amplitudes of a circuit, and expectation values, as formulas in its
 //! parameters.
 
-use std::{collections::BTreeMap, time::Instant};
+use std::time::Instant;
 
 use ketgrad_core::{
-    circuit::{Circuit, Operation},
-    exact::{Budget, ClosedForm, Exact, ExactError, Form, Formula, RESERVED, Symbols},
-    normal::NormalError,
-    param::{Angle, Decimal, ParamExpr},
+    circuit::Circuit,
+    exact::{Budget, ClosedForm, Exact, Form, Formula},
     simulate::Simulator,
     state::bytes_needed,
-    trace::Expr,
 };
 use serde_json::{Map, Value, json};
 
 use crate::{
-    diff::answer,
+    answer::answer,
+    formula::{check_computed, check_names, failure, note_decimals},
     memory::Needs,
     noise::{Unwritten, read_noisy},
     observables::{self, Parametric},
@@ -35,11 +33,12 @@ const BYTES_PER_TERM: u64 = 256;
 /// # Errors
 /// [`Failure`] if the circuit, its parameters or the basis states are at fault, or a formula grows
 /// too long.
-pub fn amplitudes(
+pub(crate) fn amplitudes(
     args: &Amplitudes,
     common: &Common,
     terminal: &Terminal,
 ) -> Result<Box<dyn Answer>, Failure> {
+    let form = args.settle()?;
     let (circuit, given) = read_noisy(&args.file, &args.values, Unwritten::None, common, terminal)?;
     given.refuse_errors("`amplitudes`")?;
     let observables = observables::read_all(&args.observables, &circuit, &given, true)?;
@@ -66,14 +65,14 @@ pub fn amplitudes(
     let state = ClosedForm::within(circuit, &simulator, budget).map_err(failure)?;
     check_names(state.symbols())?;
     let written = |formula: &Formula| {
-        if args.expand { formula.expanded(args.form) } else { formula.text(args.form) }
+        if args.expand { formula.expanded(form) } else { formula.text(form) }
     };
     let mut object =
         vec![("n_qubits", n_qubits.into()), ("parameters", names), ("exact", true.into())];
     let mut text = String::new();
     let mut expectations: Vec<Value> = Vec::new();
     for Parametric { text: observable, sum } in &observables {
-        if let (Form::Latex, Some(name)) = (args.form, sum.params().first()) {
+        if let (Form::Latex, Some(name)) = (form, sum.params().first()) {
             let message =
                 format_args!("--form latex: the parameter `{name}` of the observable has no value");
             return Err(
@@ -114,55 +113,6 @@ pub fn amplitudes(
     Ok(answer(common, start, text, object))
 }
 
-/// Refuses a formula with an angle that has no value anywhere.
-pub(crate) fn check_computed(circuit: &Circuit) -> Result<(), Failure> {
-    let mut values: Vec<Expr> = Vec::new();
-    for param in circuit.params() {
-        let symbol = || Expr::symbol(&param.name);
-        let computed = |expr: &ParamExpr| expr.evaluate(&values).unwrap_or_else(|_| symbol());
-        let value = param.definition.as_ref().map_or_else(symbol, computed);
-        if matches!(value.normal(), Err(NormalError::DivisionByZero)) {
-            return Err(Failure::input(format_args!(
-                "the angle {} divides by zero, whatever the parameters are",
-                param.name
-            )));
-        }
-        values.push(value);
-    }
-    Ok(())
-}
-
-/// Says which decimals look like multiples of pi; they are taken for the decimals that they are.
-pub(crate) fn note_decimals(circuit: &Circuit, terminal: &Terminal) {
-    let gates = circuit.instructions().iter().map(|i| &i.operation).filter(|o| o.is_gate());
-    let decimals = gates
-        .flat_map(Operation::params)
-        .map(Angle::radian_part)
-        .filter_map(|x| Some((x, Decimal::new(x)?)));
-    let alike =
-        decimals.filter_map(|(x, decimal)| Some((x.to_string(), decimal.multiple_of_pi()?)));
-    for (x, pi) in alike.collect::<BTreeMap<String, Angle>>() {
-        terminal.note(&format!("note: {x} looks like {pi}, but is not taken for it"));
-    }
-}
-
-/// Refuses a parameter called `i`, which reads like the imaginary unit.
-pub(crate) fn check_names(symbols: &Symbols) -> Result<(), Failure> {
-    let circuit = symbols.circuit();
-    let mut names = symbols.params().map(|id| circuit.param_name(id));
-    match names.find(|name| RESERVED.contains(&name.as_str())) {
-        None => Ok(()),
-        Some(name) => Err(reserved(&name)),
-    }
-}
-
-/// Returns the failure of a parameter that has a name of formulas.
-pub(crate) fn reserved(name: &str) -> Failure {
-    let message =
-        format_args!("the parameter `{name}` has a name that means something else in a formula");
-    Failure::input(message).help("rename it, or give it a value with --set")
-}
-
 /// Returns the names of the parameters that are still open.
 fn parameters(circuit: &Circuit, observables: &[Parametric]) -> Value {
     let own = observables::own_params(observables, circuit);
@@ -179,19 +129,4 @@ fn check_basis(bits: &str, n_qubits: usize) -> Result<(), Failure> {
         "--basis needs {n_qubits} {plural}, one for each qubit, not `{bits}`"
     ))
     .help("qubit 0 is the rightmost bit, such as 01 for qubit 0 in 1 and qubit 1 in 0"))
-}
-
-pub(crate) fn failure(error: ExactError) -> Failure {
-    let failure = Failure::input(&error);
-    match error {
-        ExactError::Outside { .. } => failure.help(
-            "write pi/4 for a fraction of pi; `ketgrad run --amplitudes` computes with numbers",
-        ),
-        ExactError::Budget { .. }
-        | ExactError::Number { .. }
-        | ExactError::TooManyAngles { .. } => failure.help(
-            "give values with --set or --params; `ketgrad run --amplitudes` computes with numbers",
-        ),
-        _ => failure,
-    }
 }

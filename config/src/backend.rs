@@ -23,7 +23,7 @@ impl Common {
         terminal: &Terminal,
     ) -> Result<Executors, Failure> {
         let plugins = self.plugins.load(terminal)?;
-        if let Choice::Auto | Choice::Cpu = self.backend {
+        if let Choice::Auto | Choice::Cpu = self.backend() {
             note_faults(&plugins, circuit.n_qubits(), gates(circuit), terminal);
         }
         self.chosen::<T>(&plugins, circuit.n_qubits(), gates(circuit))
@@ -39,7 +39,7 @@ impl Common {
         n_qubits: usize,
         gates: usize,
     ) -> Result<Executors, Failure> {
-        plugins.chosen::<T>(&self.backend, n_qubits, gates).map_err(|fault| match &fault {
+        plugins.chosen::<T>(&self.backend(), n_qubits, gates).map_err(|fault| match &fault {
             ChoiceFault::Unknown { name, known } => {
                 Failure::input(&fault).nearest(name, known.iter().map(String::as_str))
             }
@@ -58,7 +58,7 @@ impl Common {
 
     /// Says that numbers with derivatives run elsewhere, if a backend was asked for by name.
     pub(crate) fn note_duals(&self, what: &str, terminal: &Terminal) {
-        if let Choice::Named(name) = &self.backend
+        if let Choice::Named(name) = self.backend()
             && name != Executor::<Complex<f64>>::name(&Fast::new())
         {
             terminal.note(&format!(

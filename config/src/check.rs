@@ -2,12 +2,13 @@
 
 use std::{
     io::{self, Write},
+    path::PathBuf,
     time::Instant,
 };
 
 use ketgrad_core::{
     check::{Report, Settings, gradcheck, hessian_check},
-    exec::{Derivatives, DeriveError, Limits},
+    exec::{Derivatives, DeriveError},
     hybrid::{HybridError, Method, ParametricExpectation},
 };
 use num_complex::Complex;
@@ -15,15 +16,15 @@ use num_dual::DualNum;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    args::Precision,
-    diff::{self, at, failed},
-    grad::parametric_of,
+    expectation::parametric_of,
     memory,
     noise::{Unwritten, note_readings, read_noisy},
     npy::Number,
     observables,
-    options::{Check, CheckProgram, Common},
+    options::{Check, Common, Precision},
     params::Points,
+    point::arguments,
+    program::{self, failed, limits},
     report::{Failure, Status},
     terminal::{Answer, Terminal},
 };
@@ -81,24 +82,24 @@ fn hessian<'r>(derivatives: impl Iterator<Item = (&'r String, &'r f64)>) -> Map<
 ///
 /// # Errors
 /// [`Failure`] if the program, the point or the function is at fault.
-pub fn check(
+pub(crate) fn check(
     args: &Check,
     common: &Common,
     terminal: &Terminal,
 ) -> Result<Box<dyn Answer>, Failure> {
+    let circuit = args.settle()?;
     let start = Instant::now();
-    let single = common.precision == Precision::F32;
-    let report = match args {
-        Check::Program(args) if single => {
-            program::<f32>(args, Settings::single(), common, terminal)?
-        }
-        Check::Program(args) => program::<f64>(args, Settings::default(), common, terminal)?,
-        Check::Circuit { file, observable, values } => {
-            let (circuit, given) = read_noisy(file, values, Unwritten::None, common, terminal)?;
+    let single = common.precision() == Precision::F32;
+    let report = match circuit {
+        None if single => check_program::<f32>(args, Settings::single(), common, terminal)?,
+        None => check_program::<f64>(args, Settings::default(), common, terminal)?,
+        Some(file) => {
+            let (circuit, given) =
+                read_noisy(file, &args.values, Unwritten::None, common, terminal)?;
             given.refuse_errors("`check`")?;
             note_readings(&circuit, false, terminal);
             let observables =
-                observables::read_all(std::slice::from_ref(observable), &circuit, &given, false)?;
+                observables::read_all(args.observable.as_slice(), &circuit, &given, false)?;
             let points = Points::read_with(
                 &circuit,
                 observables::own_params(&observables, &circuit),
@@ -125,10 +126,9 @@ pub fn check(
         }
         terminal.note(&format!("note: {what}; null stands for it"));
     }
-    let order = if let Check::Program(args) = args { args.order } else { 1 };
     Ok(Box::new(CheckOutcome {
         report,
-        order,
+        order: args.order,
         seconds: start.elapsed().as_secs_f64(),
         json: common.json,
     }))
@@ -150,25 +150,25 @@ fn in_single(energy: &ParametricExpectation, point: &[f64]) -> Result<Report, Hy
 }
 
 /// Compares the engines on a function of a program.
-fn program<T: Number + DualNum>(
-    args: &CheckProgram,
+fn check_program<T: Number + DualNum>(
+    args: &Check,
     settings: Settings,
     common: &Common,
     terminal: &Terminal,
 ) -> Result<Report, Failure> {
-    let (name, source) = diff::read(&args.source)?;
+    let (name, source) = program::read(args.source.as_deref(), args.file.as_deref())?;
     let plugins = common.plugins.load(terminal)?;
-    let (program, entry) = diff::parse(&name, &source, args.function.as_deref(), &plugins)?;
+    let (program, entry) = program::parse(&name, &source, args.function.as_deref(), &plugins)?;
     let failed = |e: DeriveError| failed(&name, &source, &e, &plugins);
     let f = Derivatives::<Complex<T>>::new(&program, &entry).map_err(failed)?;
-    let point = at::arguments::<T>(&program.functions[f.function()].params, &args.point)?;
+    let point = arguments::<T>(
+        &program.functions[f.function()].params,
+        &args.at,
+        args.values.params.first().map(PathBuf::as_path),
+    )?;
     // Three engines keep their memory side by side.
-    let memory = memory::program(common) / 3;
-    let limits = Limits::new()
-        .with_steps(common.max_steps)
-        .with_work(common.max_steps.saturating_mul(1000))
-        .with_memory(memory);
-    let settings = settings.with_limits(limits);
+    let memory = memory::program(common.memory_limit) / 3;
+    let settings = settings.with_limits(limits(common, memory));
     let host = plugins.host();
     let report = match args.order {
         2 => hessian_check(&program, &entry, &point, &*host, settings),

@@ -16,52 +16,34 @@
 use std::{ops::Range, path::Path};
 
 use clap::ValueEnum;
-use toml::{
-    Spanned,
-    de::{DeTable, DeValue},
-};
+use toml::de::{DeTable, DeValue};
 
 use crate::{
-    args::{CommonArgs, MAX_THREADS, Precision, parse_count},
     files::read_text,
-    memory::parse_size,
-    plugins::{self, PluginsTable},
+    options::{Common, Precision, Run, Verb},
+    parse::{MAX_THREADS, parse_size},
+    plugins_table::{self, PluginsTable},
     report::Failure,
+    toml_values::{boolean, count, in_order, integer, string, strings},
 };
 
 /// Contents of a config file.
 #[derive(Clone, Debug, Default)]
-pub struct ConfigFile {
-    top: CommonArgs,
+pub(crate) struct ConfigFile {
+    top: Common,
+    /// The options of every verb in `[run]`.
+    in_run: Common,
     /// The table `[run]`.
-    pub run: RunTable,
+    pub(crate) run: Run,
     /// The tables `[plugins]`, `[[plugin]]` and `[[rule]]`.
-    pub plugins: PluginsTable,
-}
-
-/// The table `[run]`.
-#[derive(Clone, Debug, Default)]
-pub struct RunTable {
-    common: CommonArgs,
-    /// `shots`
-    pub shots: Option<u64>,
-    /// `observable` or `observables`
-    pub observables: Vec<String>,
-    /// `amplitudes`
-    pub amplitudes: bool,
-    /// `probabilities`
-    pub probabilities: bool,
-    /// `variance`
-    pub variance: bool,
-    /// `covariance`
-    pub covariance: bool,
+    pub(crate) plugins: PluginsTable,
 }
 
 /// Puts a value where it belongs, or says what was expected.
 type Setter<T> = fn(&mut T, &DeValue<'_>) -> Result<(), String>;
 
 /// The options of every verb.
-const COMMON: &[(&str, Setter<CommonArgs>)] = &[
+const COMMON: &[(&str, Setter<Common>)] = &[
     ("threads", |c, v| {
         let n = integer(v, 1, MAX_THREADS as u64)?;
         c.threads = usize::try_from(n).ok();
@@ -91,7 +73,7 @@ const COMMON: &[(&str, Setter<CommonArgs>)] = &[
 ];
 
 /// The options of `run`.
-const RUN: &[(&str, Setter<RunTable>)] = &[
+const RUN: &[(&str, Setter<Run>)] = &[
     ("shots", |r, v| integer(v, 1, u64::MAX).map(|n| r.shots = Some(n))),
     ("observable", |r, v| strings(v).map(|mut s| r.observables.append(&mut s))),
     ("observables", |r, v| strings(v).map(|mut s| r.observables.append(&mut s))),
@@ -106,7 +88,7 @@ impl ConfigFile {
     ///
     /// # Errors
     /// [`Failure`] that underlines what is wrong.
-    pub fn read(path: &Path) -> Result<ConfigFile, Failure> {
+    pub(crate) fn read(path: &Path) -> Result<ConfigFile, Failure> {
         let (name, text) = read_text(path)?;
         ConfigFile::parse(&name, &text)
     }
@@ -115,13 +97,13 @@ impl ConfigFile {
     ///
     /// # Errors
     /// [`Failure`] that underlines what is wrong.
-    pub fn parse(name: &str, text: &str) -> Result<ConfigFile, Failure> {
+    pub(crate) fn parse(name: &str, text: &str) -> Result<ConfigFile, Failure> {
         let fail = |message: String, span: Range<usize>, label: &str| {
             Failure::input(message).with_label(name, text, span, label)
         };
         let document = DeTable::parse(text)
             .map_err(|e| fail(e.message().to_owned(), e.span().unwrap_or(0..0), ""))?;
-        let plugins = plugins::read(name, text, document.get_ref())?;
+        let plugins = plugins_table::read(name, text, document.get_ref())?;
         let mut config = ConfigFile { plugins, ..ConfigFile::default() };
         for (key, value) in in_order(document.get_ref()) {
             let (key_name, key_span) = (key.get_ref().as_ref(), key.span());
@@ -130,7 +112,7 @@ impl ConfigFile {
                 set(&mut config.top, value.get_ref()).map_err(wrong)?;
                 continue;
             }
-            if plugins::KEYS.contains(&key_name) {
+            if plugins_table::KEYS.contains(&key_name) {
                 continue;
             }
             let ("run", Some(table)) = (key_name, value.get_ref().as_table()) else {
@@ -141,15 +123,14 @@ impl ConfigFile {
                 if setter(RUN, key_name).is_some() {
                     return Err(failure.help("it belongs under [run]"));
                 }
-                return Err(
-                    failure.nearest(key_name, names(COMMON).chain(["run"]).chain(plugins::KEYS))
-                );
+                return Err(failure
+                    .nearest(key_name, names(COMMON).chain(["run"]).chain(plugins_table::KEYS)));
             };
             for (key, value) in in_order(table) {
                 let name = key.get_ref().as_ref();
                 let wrong = |why: String| fail(format!("`run.{name}`: {why}"), value.span(), "");
                 if let Some(set) = setter(COMMON, name) {
-                    set(&mut config.run.common, value.get_ref()).map_err(wrong)?;
+                    set(&mut config.in_run, value.get_ref()).map_err(wrong)?;
                 } else if let Some(set) = setter(RUN, name) {
                     set(&mut config.run, value.get_ref()).map_err(wrong)?;
                 } else {
@@ -163,25 +144,10 @@ impl ConfigFile {
     }
 
     /// Returns the options of every verb, as a verb sees them: its own table wins over the top.
-    #[must_use]
-    pub fn common(&self, verb: &str) -> CommonArgs {
-        let top = self.top.clone();
-        if verb != "run" {
-            return top;
-        }
-        let own = self.run.common.clone();
-        CommonArgs {
-            config: None,
-            threads: own.threads.or(top.threads),
-            precision: own.precision.or(top.precision),
-            backend: own.backend.or(top.backend),
-            seed: own.seed.or(top.seed),
-            quiet: own.quiet || top.quiet,
-            memory_limit: own.memory_limit.or(top.memory_limit),
-            max_steps: own.max_steps.or(top.max_steps),
-            max_gates: own.max_gates.or(top.max_gates),
-            json: own.json || top.json,
-            allow_nonfinite: own.allow_nonfinite || top.allow_nonfinite,
+    pub(crate) fn common(&self, verb: &Verb) -> Common {
+        match verb {
+            Verb::Run(_) => self.in_run.clone().or(&self.top),
+            _ => self.top.clone(),
         }
     }
 }
@@ -194,66 +160,12 @@ fn names<T>(table: &'static [(&'static str, Setter<T>)]) -> impl Iterator<Item =
     table.iter().map(|row| row.0)
 }
 
-/// Returns the entries in the order of the file.
-pub(crate) fn in_order<'a, 'i>(
-    table: &'a DeTable<'i>,
-) -> Vec<(&'a Spanned<std::borrow::Cow<'i, str>>, &'a Spanned<DeValue<'i>>)> {
-    let mut entries: Vec<_> = table.iter().collect();
-    entries.sort_by_key(|entry| entry.0.span().start);
-    entries
-}
-
-pub(crate) fn integer(value: &DeValue<'_>, least: u64, most: u64) -> Result<u64, String> {
-    let error = || format!("expected a whole number from {least} to {most}");
-    let number = value.as_integer().ok_or_else(error)?;
-    let number = u64::from_str_radix(number.as_str(), number.radix()).map_err(|_| error())?;
-    if (least..=most).contains(&number) { Ok(number) } else { Err(error()) }
-}
-
-/// Returns a whole number, which may be written as `1e9` too, as on the command line.
-fn count(value: &DeValue<'_>) -> Result<u64, String> {
-    match value {
-        DeValue::Float(x) => parse_count(x.as_str()),
-        DeValue::String(text) => parse_count(text),
-        _ => integer(value, 0, u64::MAX),
-    }
-}
-
-pub(crate) fn boolean(value: &DeValue<'_>) -> Result<bool, String> {
-    value.as_bool().ok_or_else(|| "expected true or false".to_owned())
-}
-
-pub(crate) fn string(value: &DeValue<'_>) -> Result<String, String> {
-    value.as_str().map(str::to_owned).ok_or_else(|| "expected a string".to_owned())
-}
-
-/// Returns a number, written with a point or without.
-pub(crate) fn real(value: &DeValue<'_>) -> Result<f64, String> {
-    let text = match value {
-        DeValue::Float(x) => x.as_str(),
-        DeValue::Integer(n) if n.radix() == 10 => n.as_str(),
-        _ => "",
-    };
-    match text.replace('_', "").parse() {
-        Ok(x) if f64::is_finite(x) => Ok(x),
-        _ => Err("expected a finite number".to_owned()),
-    }
-}
-
-pub(crate) fn strings(value: &DeValue<'_>) -> Result<Vec<String>, String> {
-    let error = || "expected a string or a list of strings".to_owned();
-    match value {
-        DeValue::String(text) => Ok(vec![text.clone().into_owned()]),
-        DeValue::Array(list) => {
-            list.iter().map(|v| v.get_ref().as_str().map(str::to_owned).ok_or_else(error)).collect()
-        }
-        _ => Err(error()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+    use crate::options::CommandLine;
 
     fn error(text: &str) -> String {
         ConfigFile::parse("c.toml", text).unwrap_err().render(false)
@@ -264,13 +176,60 @@ mod tests {
         let text =
             "seed = 1\nthreads = 2\n[run]\nseed = 3\nobservable = 'Z0'\nmemory_limit = '1KiB'\n";
         let config = ConfigFile::parse("c.toml", text).unwrap();
-        let common = config.common("run");
+        let line = |verb| CommandLine::try_parse_from(["ketgrad", verb, "-"]).unwrap();
+        let common = config.common(&line("run").verb);
         assert_eq!(
             (common.seed, common.threads, common.memory_limit),
             (Some(3), Some(2), Some(1024))
         );
-        assert_eq!(config.common("info").seed, Some(1));
+        assert_eq!(config.common(&line("draw").verb).seed, Some(1));
         assert_eq!(config.run.observables, ["Z0"]);
+    }
+
+    /// Options of `run` from the command line and a config file, as text, and if they fit together.
+    fn settled(words: &[&str], config: &ConfigFile) -> (String, String, bool) {
+        let words = ["ketgrad", "run", "-"].iter().chain(words);
+        let line = CommandLine::try_parse_from(words).unwrap();
+        let common = line.common.or(&config.common(&line.verb));
+        let Verb::Run(mut run) = line.verb else { panic!("the verb is run") };
+        let fits = run.settle(&config.run).is_ok();
+        (format!("{common:?}"), format!("{run:?}"), fits)
+    }
+
+    #[test]
+    fn a_key_is_the_option_of_its_name() {
+        let keys = [
+            ("threads", "2"),
+            ("precision", "'f32'"),
+            ("backend", "'cpu'"),
+            ("seed", "7"),
+            ("quiet", "true"),
+            ("memory_limit", "'8GiB'"),
+            ("max_steps", "1e6"),
+            ("max_gates", "1_000"),
+            ("json", "true"),
+            ("allow_nonfinite", "true"),
+            ("shots", "5"),
+            ("observable", "'Z0'"),
+            ("observables", "'Z0'"),
+            ("amplitudes", "true"),
+            ("probabilities", "true"),
+            ("variance", "true"),
+            ("covariance", "true"),
+        ];
+        assert!(names(COMMON).chain(names(RUN)).eq(keys.map(|key| key.0)));
+        let bare = settled(&[], &ConfigFile::default());
+        for (key, value) in keys {
+            let name = if key == "observables" { "observable" } else { key };
+            let option = format!("--{}", name.replace('_', "-"));
+            let words = [option.as_str(), value.trim_matches('\'')];
+            let words = if value == "true" { &words[..1] } else { &words };
+            let config = ConfigFile::parse("c.toml", &format!("[run]\n{key} = {value}\n")).unwrap();
+            let given = settled(&[], &config);
+            assert_eq!(given, settled(words, &ConfigFile::default()), "{key}");
+            assert_ne!(given, bare, "{key}");
+            assert_eq!(settled(words, &config), given, "{key}");
+        }
     }
 
     #[test]

@@ -18,13 +18,12 @@ use num_complex::Complex;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    args::Precision,
     given::Given,
+    input::read_circuit,
     memory::Needs,
-    options::{Common, Equivalent},
+    options::{Common, Equivalent, Precision},
     params::Points,
     report::{Failure, Status},
-    run::read_circuit,
     terminal::{Answer, Terminal},
 };
 
@@ -131,7 +130,7 @@ fn read_both(
     common: &Common,
     terminal: &Terminal,
 ) -> Result<(Circuit, Circuit), Failure> {
-    let all = Given::read(&args.values, "--set")?;
+    let all = Given::read(&args.values(), "--set")?;
     all.refuse_errors("`equivalent`")?;
     if !all.tables.is_empty() {
         let message = "--params takes a JSON file here: two circuits need not declare their inputs in one order";
@@ -163,19 +162,20 @@ fn read_both(
 ///
 /// # Errors
 /// [`Failure`] if a circuit is at fault or the two cannot be compared.
-pub fn equivalent(
+pub(crate) fn equivalent(
     args: &Equivalent,
     common: &Common,
     terminal: &Terminal,
 ) -> Result<Box<dyn Answer>, Failure> {
+    let on = args.settle()?;
     let (first, second) = read_both(args, common, terminal)?;
     let settings = EquivalenceSettings::default()
-        .with_on(args.on)
+        .with_on(on)
         .with_tolerance(args.tolerance)
         .with_snap(args.snap)
         .with_ignore_measurements(args.ignore_measurements)
-        .with_single(common.precision == Precision::F32)
-        .with_seed(common.seed);
+        .with_single(common.precision() == Precision::F32)
+        .with_seed(common.seed());
     let mut needs = Needs::default();
     let state = bytes_needed::<Complex<f64>>(compared_qubits(&first, &second, &settings));
     needs.add("three vectors", state.saturating_mul(3));

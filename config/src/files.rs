@@ -20,7 +20,7 @@ const BYTE_ORDER_MARK: char = '\u{feff}';
 /// # Errors
 /// [`Failure`] if it cannot be read, is larger than 1 GiB, or is not UTF-8; the first byte that is
 /// not is underlined.
-pub fn read_text(path: &Path) -> Result<(String, String), Failure> {
+pub(crate) fn read_text(path: &Path) -> Result<(String, String), Failure> {
     let (name, bytes) = if path == Path::new("-") {
         let name = "<stdin>".to_owned();
         let bytes = read_limited(io::stdin().lock());
@@ -41,7 +41,7 @@ pub fn read_text(path: &Path) -> Result<(String, String), Failure> {
 ///
 /// # Errors
 /// Fails when [`read_text`] does.
-pub fn read_included(path: &Path) -> Result<String, Failure> {
+pub(crate) fn read_included(path: &Path) -> Result<String, Failure> {
     let name = path.display().to_string();
     let refused = |why: &str| Failure::input(format_args!("cannot read {name}: {why}"));
     let data = fs::metadata(path).map_err(|e| cannot("read", &name, &e))?;
@@ -59,11 +59,16 @@ pub fn read_included(path: &Path) -> Result<String, Failure> {
     read_text(path).map(|(_, text)| text)
 }
 
+/// Returns true if a path means the standard output.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
 /// Opens a file; a directory is an error at once.
 ///
 /// # Errors
 /// Fails with the error of the operating system.
-pub fn open(path: &Path) -> io::Result<fs::File> {
+pub(crate) fn open(path: &Path) -> io::Result<fs::File> {
     let file = fs::File::open(path)?;
     if file.metadata()?.is_dir() {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
@@ -94,7 +99,7 @@ fn utf8(name: &str, bytes: Vec<u8>) -> Result<String, Failure> {
 }
 
 /// "cannot read x: why".
-pub fn cannot(what: &str, name: &str, error: &io::Error) -> Failure {
+pub(crate) fn cannot(what: &str, name: &str, error: &io::Error) -> Failure {
     // "Is a directory (os error 21)" without the number.
     let why = error.to_string();
     let why = why.split(" (os error").next().unwrap_or_default();
@@ -105,7 +110,7 @@ pub fn cannot(what: &str, name: &str, error: &io::Error) -> Failure {
 ///
 /// # Errors
 /// [`Failure`] with what the system says.
-pub fn check_writable(path: &Path) -> Result<(), Failure> {
+pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
     let name = path.display().to_string();
     let check = || match destination(path)? {
         Destination::Direct(path) => fs::OpenOptions::new().write(true).open(path).map(|_| ()),
@@ -118,7 +123,7 @@ pub fn check_writable(path: &Path) -> Result<(), Failure> {
 ///
 /// # Errors
 /// [`Failure`] with what the system says; the old file is then as it was.
-pub fn write_whole(
+pub(crate) fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Failure> {

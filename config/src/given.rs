@@ -23,11 +23,13 @@ use serde::{
 };
 
 use crate::{
-    args::ValueArgs,
     files::read_text,
-    params::NamedAngles,
+    options::ValueArgs,
     report::{Failure, Remark, Status},
 };
+
+/// The values of some parameters by name.
+pub(crate) type NamedAngles = BTreeMap<String, Angle>;
 
 /// Notations of an error bar after a value.
 const ERROR_BARS: [&str; 3] = ["+-", "+/-", "±"];
@@ -88,7 +90,7 @@ impl GivenValue {
 
 /// Values by name.
 #[derive(Clone, Debug)]
-pub struct Given {
+pub(crate) struct Given {
     /// Option that gives single values.
     option: &'static str,
     entries: BTreeMap<String, GivenValue>,
@@ -107,7 +109,7 @@ impl Given {
     ///
     /// # Errors
     /// [`Failure`] for words and files that cannot be read, and a name given twice.
-    pub fn read(values: &ValueArgs, option: &'static str) -> Result<Given, Failure> {
+    pub(crate) fn read(values: &ValueArgs, option: &'static str) -> Result<Given, Failure> {
         let set = assignments(&values.set, option)?;
         let (mut entries, mut tables) = (BTreeMap::<String, GivenValue>::new(), Vec::new());
         for path in &values.params {

@@ -5,33 +5,30 @@ use std::{fmt::Write, path::Path, time::Instant};
 use ketgrad_core::{
     circuit::Circuit,
     exact::{Form, Formula},
-    hybrid::{Expectation, HybridError, Method, ParametricExpectation},
-    kernel::Threads,
-    observable::{ParametricSum, PauliSum},
+    hybrid::{HybridError, Method},
     scalar::Uncertain,
-    simulate::{Mean, Shots, Simulator, final_measurements},
-    state::{StateVector, bytes_needed},
+    simulate::{Mean, Shots, final_measurements},
+    state::bytes_needed,
 };
 use num_complex::Complex;
 use num_dual::DualNum;
 use serde_json::{Map, Value};
 
 use crate::{
-    amplitudes,
-    args::Precision,
+    answer::{Numbers, answer, in_text},
     backend::stays_there,
-    diff::{Numbers, answer, in_text},
+    expectation::{expectations_of, parametric_of},
     files::{check_writable, write_whole},
+    formula,
     given::Given,
     memory::Needs,
     noise::{Unwritten, note_readings, read_noisy},
     npy::{self, Number},
     observables::{self, Parametric},
-    options::{Common, Grad},
+    options::{Common, Grad, Precision},
     params::Points,
     polynomial::Polynomial,
     report::Failure,
-    run::{check_width, read_input},
     terminal::{Answer, Terminal},
     uncertainty::{Sources, covariance},
 };
@@ -43,11 +40,16 @@ type Members = Vec<(&'static str, Value)>;
 ///
 /// # Errors
 /// [`Failure`] if the circuit, its parameters or an observable is at fault.
-pub fn grad(args: &Grad, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
+pub(crate) fn grad(
+    args: &Grad,
+    common: &Common,
+    terminal: &Terminal,
+) -> Result<Box<dyn Answer>, Failure> {
+    let method = args.settle()?;
     let unwritten = if args.shots.is_some() { Unwritten::All } else { Unwritten::None };
     let (circuit, given) = read_noisy(&args.file, &args.values, unwritten, common, terminal)?;
     note_readings(&circuit, args.shots.is_some(), terminal);
-    let symbolic = args.method == Method::Symbolic;
+    let symbolic = method == Method::Symbolic;
     let observables = observables::read_all(&args.observables, &circuit, &given, symbolic)?;
     if symbolic {
         let own = observables::own_params(&observables, &circuit);
@@ -56,9 +58,11 @@ pub fn grad(args: &Grad, common: &Common, terminal: &Terminal) -> Result<Box<dyn
         }
     }
     if let Some(count) = args.shots {
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
         return measure(args, count, common, terminal, (circuit, observables), &given);
     }
-    match common.precision {
+    let args = (args, method);
+    match common.precision() {
         Precision::F64 => {
             differentiate::<f64>(args, common, terminal, (circuit, observables), &given)
         }
@@ -178,7 +182,7 @@ struct Derivatives<T> {
 }
 
 fn differentiate<T: Number + DualNum>(
-    args: &Grad,
+    (args, method): (&Grad, Method),
     common: &Common,
     terminal: &Terminal,
     (circuit, observables): (Circuit, Vec<Parametric>),
@@ -190,7 +194,7 @@ fn differentiate<T: Number + DualNum>(
     if sources.is_some() && args.hessian {
         given.refuse_errors("`grad --hessian`")?;
     }
-    let duals = args.hessian || args.method == Method::Forward;
+    let duals = args.hessian || method == Method::Forward;
     if duals {
         common.note_duals("this method", terminal);
     }
@@ -202,26 +206,25 @@ fn differentiate<T: Number + DualNum>(
         || asked.observables.len() > 1
         || !stays_there::<T>(parts.executors(), parts.circuit())
     {
-        let needs = needs::<T>(args, second, asked.observables.len(), parts.circuit());
+        let needs = needs::<T>((args, method), second, asked.observables.len(), parts.circuit());
         needs.check("the derivatives", common.memory_limit)?;
     }
 
     let start = Instant::now();
     let of = |at: &Vec<T>| -> Result<Vec<Derivatives<T>>, HybridError> {
-        let (values, rows) = energy.jacobian_by(args.method, at)?;
+        let (values, rows) = energy.jacobian_by(method, at)?;
         let each = values.into_iter().zip(rows).enumerate();
         each.map(|(k, (value, gradient))| {
-            let hessian =
-                args.hessian.then(|| energy.hessian_by(k, args.method, at)).transpose()?;
+            let hessian = args.hessian.then(|| energy.hessian_by(k, method, at)).transpose()?;
             let errors = sources.as_ref().map(|sources| {
-                let slopes = sources.of_gradient((&energy, k), args.method, at, &gradient)?;
+                let slopes = sources.of_gradient((&energy, k), method, at, &gradient)?;
                 Ok::<_, HybridError>((sources.propagate(value, &gradient), slopes))
             });
             Ok(Derivatives { value, hessian, errors: errors.transpose()?, gradient })
         })
         .collect()
     };
-    let all: Result<Vec<Vec<Derivatives<T>>>, HybridError> = match args.method {
+    let all: Result<Vec<Vec<Derivatives<T>>>, HybridError> = match method {
         // The points share the threads.
         Method::Adjoint if !second && asked.observables.len() == 1 && energy.is_constant() => {
             let alone = |(value, gradient)| {
@@ -245,7 +248,7 @@ fn differentiate<T: Number + DualNum>(
     let results = results.collect();
     numbers.report(common, terminal)?;
     asked.write(args.output.as_deref(), all.iter().flatten().map(|one| &*one.gradient))?;
-    Ok(asked.answer(results, vec![("method", args.method.name().into())], (common, start)))
+    Ok(asked.answer(results, vec![("method", method.name().into())], (common, start)))
 }
 
 impl<T: Number> Derivatives<T> {
@@ -294,7 +297,7 @@ fn measure(
     (circuit, observables): (Circuit, Vec<Parametric>),
     given: &Given,
 ) -> Result<Box<dyn Answer>, Failure> {
-    if common.precision != Precision::F64 {
+    if common.precision() != Precision::F64 {
         return Err(Failure::usage("--shots computes in double precision"));
     }
     given.refuse_errors("`grad --shots`")?;
@@ -303,7 +306,7 @@ fn measure(
     let energy =
         parametric_of::<f64>(circuit, &asked.observables, args.input.as_deref(), common, terminal)?;
     let start = Instant::now();
-    let shots = Shots::new(count, common.seed);
+    let shots = Shots::new(count, common.seed());
     let at_point = |at: &Vec<f64>| {
         (0..asked.observables.len()).map(|k| energy.measure_gradient(k, at, shots)).collect()
     };
@@ -336,7 +339,7 @@ fn measure(
     let gradient = |one: &(Mean, Vec<Mean>)| one.1.iter().map(value).collect::<Vec<f64>>();
     let gradients: Vec<Vec<f64>> = all.iter().flatten().map(gradient).collect();
     asked.write(args.output.as_deref(), gradients.iter().map(Vec::as_slice))?;
-    let more = vec![("method", args.method.name().into()), ("shots", count.into())];
+    let more = vec![("method", Method::Shift.name().into()), ("shots", count.into())];
     Ok(asked.answer(results, more, (common, start)))
 }
 
@@ -359,8 +362,8 @@ fn formulas(
     let points = Points::one_known(circuit, own, given)?;
     let observables = points.bound(observables)?;
     let circuit = points.circuit(circuit, 0).map_err(|e| points.located(e))?;
-    amplitudes::check_computed(&circuit)?;
-    amplitudes::note_decimals(&circuit, terminal);
+    formula::check_computed(&circuit)?;
+    formula::note_decimals(&circuit, terminal);
     let mut names: Vec<String> = circuit.inputs().map(str::to_owned).collect();
     let inputs = names.len();
     names.extend(observables::own_params(&observables, &circuit));
@@ -372,7 +375,7 @@ fn formulas(
     let trig = |form: &Formula| form.text(Form::Trig);
     // Of the parts of the observables, one after the other.
     let forms = energy.closed_forms().map_err(failure)?;
-    forms.iter().try_for_each(|form| amplitudes::check_names(form.symbols()))?;
+    forms.iter().try_for_each(|form| formula::check_names(form.symbols()))?;
     let mut forms = forms.into_iter();
     for observable in &observables {
         let missing = || Failure::input("a part of an observable has no formula");
@@ -402,8 +405,8 @@ fn formulas(
         1 => list.pop().unwrap_or_default(),
         _ => vec![("expectations", Value::Array(list.into_iter().map(object).collect()))],
     };
-    members.push(("method", args.method.name().into()));
-    let _ = writeln!(text, "method  {}", args.method);
+    members.push(("method", Method::Symbolic.name().into()));
+    let _ = writeln!(text, "method  {}", Method::Symbolic);
     Ok(answer(common, start, text, members))
 }
 
@@ -437,85 +440,22 @@ fn in_words(key: &str, value: &Value) -> String {
 /// Returns an error with the way out.
 fn failure(error: HybridError) -> Failure {
     match error {
-        HybridError::Exact(error) => amplitudes::failure(error),
+        HybridError::Exact(error) => formula::failure(error),
         HybridError::Initial => Failure::input(&error).help("the other methods take --input"),
         error => Failure::input(error),
     }
 }
 
-/// Returns the expectation values of observables with parameters, from |0…0> or the state in a
-/// file, to be computed within the limits.
-///
-/// # Errors
-/// [`Failure`] as [`expectations_of`].
-pub(crate) fn parametric_of<T: Number>(
-    circuit: Circuit,
-    observables: &[Parametric],
-    input: Option<&Path>,
-    common: &Common,
-    terminal: &Terminal,
-) -> Result<ParametricExpectation, Failure> {
-    let sums: Vec<ParametricSum> =
-        observables.iter().map(|observable| observable.sum.clone()).collect();
-    ParametricExpectation::new(&sums, |sums| {
-        expectations_of::<T>(circuit, sums, input, common, terminal)
-    })
-}
-
-/// Returns the expectation value of a sum of Pauli strings, to be computed within the limits.
-///
-/// # Errors
-/// [`Failure`] as [`expectations_of`].
-pub(crate) fn expectation_of<T: Number>(
-    circuit: Circuit,
-    observable: PauliSum,
-    common: &Common,
-    terminal: &Terminal,
-) -> Result<Expectation, Failure> {
-    expectations_of::<T>(circuit, [observable], None, common, terminal)
-}
-
-/// Returns the expectation values of sums of Pauli strings, from |0…0> or the state in a file, to
-/// be computed within the limits.
-///
-/// # Errors
-/// [`Failure`] if an observable does not fit the circuit, the file has no such state, the backend
-/// that is asked for is not there or cannot, or the system gives no threads.
-pub(crate) fn expectations_of<T: Number>(
-    circuit: Circuit,
-    observables: impl IntoIterator<Item = PauliSum>,
-    input: Option<&Path>,
-    common: &Common,
-    terminal: &Terminal,
-) -> Result<Expectation, Failure> {
-    let mut needs = Needs::default();
-    if input.is_some() {
-        check_width(circuit.n_qubits())?;
-        needs.add("the state to start from", bytes_needed::<Complex<f64>>(circuit.n_qubits()));
-    }
-    let available = needs.check("the derivatives", common.memory_limit)?;
-    let threads: Threads = common.start_threads()?;
-    let energy = match input {
-        Some(path) => {
-            let start: StateVector<Complex<f64>> = read_input(path, circuit.n_qubits())?;
-            Expectation::from_state(circuit, observables, start)
-        }
-        None => Expectation::new(circuit, observables),
-    };
-    let energy = energy.map_err(Failure::input)?;
-    let executors = common.executors::<T>(energy.circuit(), terminal)?;
-    let simulator = Simulator::new()
-        .with_executors(executors)
-        .with_threads(threads)
-        .with_memory_limit(available);
-    Ok(energy.with_simulator(simulator))
-}
-
 /// Returns two states of the numbers that the method computes with; a third where several
 /// observables share the first.
-fn needs<T>(args: &Grad, second: bool, observables: usize, circuit: &Circuit) -> Needs {
+fn needs<T>(
+    (args, method): (&Grad, Method),
+    second: bool,
+    observables: usize,
+    circuit: &Circuit,
+) -> Needs {
     // Amplitudes are duals in a forward run, and those of duals are twice as large again.
-    let order = match (args.method, args.hessian || second && args.method != Method::Forward) {
+    let order = match (method, args.hessian || second && method != Method::Forward) {
         (Method::Forward, true) => 4,
         (Method::Forward, false) | (_, true) => 2,
         _ => 1,

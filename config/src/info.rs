@@ -25,67 +25,67 @@ const GATES: usize = 100;
 
 /// Answer of `info`; the fields are the keys of its JSON.
 #[derive(Clone, Debug, Serialize)]
-pub struct Info {
+pub(crate) struct Info {
     /// The version of the program.
-    pub version: &'static str,
+    pub(crate) version: &'static str,
     /// The features of the processor.
-    pub cpu_features: CpuFeatures,
+    pub(crate) cpu_features: CpuFeatures,
     /// Number of threads that a run would use, given the options.
-    pub threads: usize,
+    pub(crate) threads: usize,
     /// The memory in bytes.
-    pub memory: Memory,
+    pub(crate) memory: Memory,
     /// Backends that run circuits, for each precision.
-    pub backends: Vec<Backend>,
+    pub(crate) backends: Vec<Backend>,
     /// The features that the program was built with.
-    pub features: Vec<&'static str>,
+    pub(crate) features: Vec<&'static str>,
     /// Seconds that the search took.
-    pub seconds: f64,
+    pub(crate) seconds: f64,
     #[serde(skip)]
     json: bool,
 }
 
 /// The features of the processor.
 #[derive(Clone, Debug, Serialize)]
-pub struct CpuFeatures {
+pub(crate) struct CpuFeatures {
     /// The kind of processor.
-    pub architecture: &'static str,
+    pub(crate) architecture: &'static str,
     /// Features that the processor has.
-    pub detected: Vec<&'static str>,
+    pub(crate) detected: Vec<&'static str>,
     /// Features that the kernels use.
-    pub in_use: Vec<&'static str>,
+    pub(crate) in_use: Vec<&'static str>,
 }
 
 /// The memory in bytes; `null` where the system does not tell.
 #[derive(Clone, Debug, Serialize)]
-pub struct Memory {
+pub(crate) struct Memory {
     /// All of it.
-    pub total: Option<u64>,
+    pub(crate) total: Option<u64>,
     /// Bytes that are free.
-    pub available: Option<u64>,
+    pub(crate) available: Option<u64>,
     /// `--memory-limit`.
-    pub limit: Option<u64>,
+    pub(crate) limit: Option<u64>,
 }
 
 /// A backend and why it was chosen.
 #[derive(Clone, Debug, Serialize)]
-pub struct Backend {
+pub(crate) struct Backend {
     /// Name of the backend.
-    pub name: String,
+    pub(crate) name: String,
     /// The precision that it serves.
-    pub precision: &'static str,
+    pub(crate) precision: &'static str,
     /// True if a run would use it.
-    pub chosen: bool,
+    pub(crate) chosen: bool,
     /// Reason.
-    pub reason: String,
+    pub(crate) reason: String,
     /// Description that it gives of itself.
-    pub description: String,
+    pub(crate) description: String,
 }
 
 /// Looks around.
 ///
 /// # Errors
 /// [`Failure`] if a plugin of the config is at fault.
-pub fn info(common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
+pub(crate) fn info(common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
     let start = std::time::Instant::now();
     let system = SystemMemory::read();
     let plugins = common.plugins.load(terminal)?;
@@ -99,7 +99,7 @@ pub fn info(common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Fai
             detected: detected(),
             in_use: in_use(),
         },
-        threads: common.threads,
+        threads: common.threads(),
         memory: Memory {
             total: system.total,
             available: system.available,
@@ -136,7 +136,7 @@ fn backends(plugins: &Plugins, common: &Common, terminal: &Terminal) -> Vec<Back
             if score == 0 && precision == "f32" && known.double > 0 {
                 continue;
             }
-            let why = match (score, is(&known.name), &common.backend) {
+            let why = match (score, is(&known.name), common.backend()) {
                 (0, ..) => known.fault.clone().unwrap_or_else(|| "it declines".to_owned()),
                 (_, true, Choice::Named(_)) => "asked for by name".to_owned(),
                 (_, true, _) => "it comes first".to_owned(),
@@ -161,7 +161,7 @@ fn backends(plugins: &Plugins, common: &Common, terminal: &Terminal) -> Vec<Back
 
 /// Returns the backend that would run a circuit of ordinary size.
 fn chosen<T: Number>(plugins: &Plugins, common: &Common, terminal: &Terminal) -> Option<String> {
-    match plugins.chosen::<T>(&common.backend, QUBITS, GATES) {
+    match plugins.chosen::<T>(&common.backend(), QUBITS, GATES) {
         Ok(executors) => Some(executors.best::<Complex<T>>(QUBITS, GATES).name().to_owned()),
         Err(fault) => {
             terminal.note(&format!("note: {fault}"));

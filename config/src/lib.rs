@@ -4,40 +4,48 @@
 //! [`main`] is the whole program. The way of a call:
 //!
 //! ```text
-//! words ──► LowArgs ─┐                          ┌─► Failure ──► stderr, exit status 1 or 2
-//!           (args)   ├─► HiArgs ──► a verb ─────┤
-//! TOML ──► ConfigFile┘  (options)               └─► Answer  ──► stdout, exit status 0
+//! words ──► CommandLine ─┐                       ┌─► Failure ──► stderr, exit status 1 or 2
+//!                        ├─► options ──► a verb ─┤
+//! TOML ───► ConfigFile ──┘                       └─► Answer ───► stdout, exit status 0
 //! ```
 //!
 //! Nothing is printed before everything is computed and checked, so the standard output is empty
 //! whenever the exit status is not 0.
 
-pub mod amplitudes;
-pub mod args;
+mod amplitudes;
+mod answer;
 mod backend;
-pub mod check;
-pub mod config_file;
-pub mod diff;
-pub mod equivalent;
-pub mod files;
-pub mod given;
-pub mod grad;
-pub mod info;
-pub mod memory;
-pub mod noise;
+mod check;
+mod config_file;
+mod diff;
+mod equivalent;
+mod expectation;
+mod files;
+mod formula;
+mod given;
+mod grad;
+mod info;
+mod input;
+mod memory;
+mod noise;
 pub mod npy;
-pub mod observables;
-pub mod optimize;
-pub mod options;
-pub mod params;
-pub mod plugins;
+mod observables;
+mod optimize;
+mod options;
+mod params;
+mod parse;
+mod plugins;
+pub mod plugins_table;
+mod point;
 mod polynomial;
-pub mod progress;
+mod program;
+mod progress;
 pub mod report;
-pub mod run;
+mod run;
 mod section;
-pub mod show;
+mod show;
 pub mod terminal;
+mod toml_values;
 mod uncertainty;
 
 use std::{
@@ -48,8 +56,8 @@ use std::{
 
 use clap::{Parser, error::ErrorKind};
 
-use args::LowArgs;
-use options::{HiArgs, Work};
+use config_file::ConfigFile;
+use options::{CommandLine, Verb};
 use report::{Failure, Status};
 use terminal::{Answer, Terminal};
 
@@ -57,12 +65,12 @@ use terminal::{Answer, Terminal};
 #[must_use]
 pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     ketgrad_plugin_host::crash::report_on_stderr();
-    let low = match LowArgs::try_parse_from(words) {
-        Ok(low) => low,
+    let line = match CommandLine::try_parse_from(words) {
+        Ok(line) => line,
         Err(error) => return answered(&error).into(),
     };
-    let mut terminal = Terminal::new(low.common.quiet);
-    let status = match HiArgs::resolve(low).and_then(|args| work(&args, &mut terminal)) {
+    let mut terminal = Terminal::new(line.common.quiet);
+    let status = match work(line, &mut terminal) {
         Ok(answer) => terminal.print(answer.as_ref()),
         Err(failure) => {
             terminal.error(&failure);
@@ -98,19 +106,26 @@ fn answered(error: &clap::Error) -> Status {
     }
 }
 
-fn work(args: &HiArgs, terminal: &mut Terminal) -> Result<Box<dyn Answer>, Failure> {
-    terminal.quiet = args.common.quiet;
-    match &args.work {
-        Work::Run(run) => run::run(run, &args.common, terminal),
-        Work::Convert(convert) => show::convert(convert, &args.common, terminal),
-        Work::Amplitudes(amplitudes) => amplitudes::amplitudes(amplitudes, &args.common, terminal),
-        Work::Draw(draw) => show::draw(draw, &args.common, terminal),
-        Work::Grad(grad) => grad::grad(grad, &args.common, terminal),
-        Work::Check(check) => check::check(check, &args.common, terminal),
-        Work::Diff(diff) => diff::diff(diff, &args.common, terminal),
-        Work::Equivalent(equivalent) => equivalent::equivalent(equivalent, &args.common, terminal),
-        Work::Optimize(optimize) => optimize::optimize(optimize, &args.common, terminal),
-        Work::Plugins(work) => plugins::plugins(work, &args.common, terminal),
-        Work::Info => info::info(&args.common, terminal),
+/// Adds the config file to the command line, and does the work of the verb.
+fn work(line: CommandLine, terminal: &mut Terminal) -> Result<Box<dyn Answer>, Failure> {
+    let config = match &line.common.config {
+        Some(path) => ConfigFile::read(path)?,
+        None => ConfigFile::default(),
+    };
+    let mut common = line.common.or(&config.common(&line.verb));
+    common.plugins = config.plugins;
+    terminal.quiet = common.quiet;
+    match line.verb {
+        Verb::Run(args) => run::run(args, &config.run, &common, terminal),
+        Verb::Convert(args) => show::convert(&args, &common, terminal),
+        Verb::Amplitudes(args) => amplitudes::amplitudes(&args, &common, terminal),
+        Verb::Draw(args) => show::draw(&args, &common, terminal),
+        Verb::Grad(args) => grad::grad(&args, &common, terminal),
+        Verb::Check(args) => check::check(&args, &common, terminal),
+        Verb::Diff(args) => diff::diff(&args, &common, terminal),
+        Verb::Equivalent(args) => equivalent::equivalent(&args, &common, terminal),
+        Verb::Optimize(args) => optimize::optimize(&args, &common, terminal),
+        Verb::Plugins { what } => plugins::plugins(&what, &common, terminal),
+        Verb::Info => info::info(&common, terminal),
     }
 }

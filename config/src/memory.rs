@@ -4,74 +4,23 @@ use std::fmt;
 
 use ketgrad_core::state::bytes_text;
 
-use crate::{options::Common, report::Failure};
-
-/// The units of a size in text, with their bytes.
-const UNITS: [(&str, u64); 10] = [
-    ("", 1),
-    ("B", 1),
-    ("KiB", 1 << 10),
-    ("MiB", 1 << 20),
-    ("GiB", 1 << 30),
-    ("TiB", 1 << 40),
-    ("KB", 1_000),
-    ("MB", 1_000_000),
-    ("GB", 1_000_000_000),
-    ("TB", 1_000_000_000_000),
-];
-
-/// A size that cannot be read.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error(
-    "`{given}` is no size: write a number and KiB, MiB, GiB, TiB, KB, MB, GB, TB or nothing (bytes)"
-)]
-pub struct SizeError {
-    /// The text given.
-    pub given: String,
-}
-
-/// Reads a size such as `8GiB`, `1.5 GB` or `4096`.
-///
-/// # Errors
-/// [`SizeError`] for anything else.
-///
-/// ```
-/// use ketgrad_config::memory::parse_size;
-/// assert_eq!(parse_size("8GiB"), Ok(8 << 30));
-/// assert_eq!(parse_size("1.5 KB"), Ok(1500));
-/// assert!(parse_size("8 parsecs").is_err());
-/// ```
-pub fn parse_size(text: &str) -> Result<u64, SizeError> {
-    let error = || SizeError { given: text.to_owned() };
-    let trimmed = text.trim();
-    let split = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(trimmed.len());
-    let (number, unit) = trimmed.split_at(split);
-    let unit = unit.trim();
-    let (_, factor) =
-        UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).ok_or_else(error)?;
-    if let Ok(whole) = number.parse::<u64>() {
-        return whole.checked_mul(*factor).ok_or_else(error);
-    }
-    let bytes = number.parse::<f64>().map_err(|_| error())? * *factor as f64;
-    // 2^64: what u64 cannot hold is refused rather than cut.
-    if bytes >= 18_446_744_073_709_551_616.0 { Err(error()) } else { Ok(bytes as u64) }
-}
+use crate::report::Failure;
 
 /// The memory of the system, as far as it tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SystemMemory {
+pub(crate) struct SystemMemory {
     /// All of it, in bytes.
-    pub total: Option<u64>,
+    pub(crate) total: Option<u64>,
     /// Bytes that a new process can have without swapping, the limits of its control groups and of
     /// its address space (`ulimit -v`) included.
-    pub available: Option<u64>,
+    pub(crate) available: Option<u64>,
 }
 
 impl SystemMemory {
     /// Asks the system: `/proc/meminfo`, the control groups and the limits of the process on Linux,
     /// nothing elsewhere.
     #[must_use]
-    pub fn read() -> SystemMemory {
+    pub(crate) fn read() -> SystemMemory {
         let info = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
         let field = |name: &str| {
             let line = info.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(':'))?;
@@ -146,13 +95,13 @@ fn control_group() -> (Option<u64>, Option<u64>) {
 
 /// Memory that a run will allocate, item by item.
 #[derive(Clone, Debug, Default)]
-pub struct Needs {
+pub(crate) struct Needs {
     items: Vec<(String, u128)>,
 }
 
 impl Needs {
     /// Adds an item, for people ("the state"), and its bytes. What takes nothing is left out.
-    pub fn add(&mut self, what: impl fmt::Display, bytes: u128) {
+    pub(crate) fn add(&mut self, what: impl fmt::Display, bytes: u128) {
         if bytes > 0 {
             self.items.push((what.to_string(), bytes));
         }
@@ -160,7 +109,7 @@ impl Needs {
 
     /// Returns all of them.
     #[must_use]
-    pub fn total(&self) -> u128 {
+    pub(crate) fn total(&self) -> u128 {
         self.items.iter().fold(0, |sum, item| u128::saturating_add(sum, item.1))
     }
 
@@ -168,7 +117,7 @@ impl Needs {
     ///
     /// # Errors
     /// [`Failure`] that names the bytes needed, for what, and the bytes available.
-    pub fn check(&self, what: &str, limit: Option<u64>) -> Result<u64, Failure> {
+    pub(crate) fn check(&self, what: &str, limit: Option<u64>) -> Result<u64, Failure> {
         let (available, why) = available(limit);
         if self.total() <= u128::from(available) {
             return Ok(available);
@@ -186,7 +135,7 @@ impl Needs {
 
 /// Returns the bytes that there are, under a limit or without one, and what bounds them.
 #[must_use]
-pub fn available(limit: Option<u64>) -> (u64, &'static str) {
+pub(crate) fn available(limit: Option<u64>) -> (u64, &'static str) {
     let system = SystemMemory::read();
     let candidates = [
         (limit, "the memory limit"),
@@ -197,11 +146,11 @@ pub fn available(limit: Option<u64>) -> (u64, &'static str) {
     least.unwrap_or((1 << 47, "all that a process can address"))
 }
 
-/// Returns the bytes that the arrays and numbers of a program may fill while it runs: of what is
-/// free, one part in sixteen is left for all else.
-pub(crate) fn program(common: &Common) -> usize {
+/// Returns the bytes that the arrays and numbers of a program may fill while it runs, under a limit
+/// or without one: of what is free, one part in sixteen is left for all else.
+pub(crate) fn program(limit: Option<u64>) -> usize {
     let free = available(None).0 / 16 * 15;
-    usize::try_from(common.memory_limit.map_or(free, |limit| limit.min(free))).unwrap_or(usize::MAX)
+    usize::try_from(limit.map_or(free, |limit| limit.min(free))).unwrap_or(usize::MAX)
 }
 
 /// Formats a number of bytes; the largest number denotes everything beyond it.

@@ -49,27 +49,27 @@
 
 mod aer;
 mod source;
+mod strength;
 
 use std::path::Path;
 
 use ketgrad_core::{
     circuit::{After, Circuit, InstructionKind, NoiseModel, NoiseRule, Operation},
-    param::Angle,
     simulate::has_final_readout_errors,
 };
 use source::{ChannelSource, read_source};
+use strength::{Each, Strength};
 use toml::de::{DeTable, DeValue};
 
 use crate::{
-    args::ValueArgs,
-    config_file::{integer, real, string},
     files::read_text,
     given::Given,
-    options::Common,
+    input::read_circuit,
+    options::{Common, ValueArgs},
     report::Failure,
-    run::read_circuit,
     section::{File, Section},
     terminal::Terminal,
+    toml_values::{integer, real},
 };
 
 /// The most qubits of a gate that a rule may name.
@@ -77,7 +77,7 @@ const MOST_WIDTH: u64 = 64;
 
 /// Measurements that a circuit has besides its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unwritten {
+pub(crate) enum Unwritten {
     /// No measurements.
     None,
     /// Measurements of every qubit, if it keeps no result of its own: for counts.
@@ -91,7 +91,7 @@ pub enum Unwritten {
 ///
 /// # Errors
 /// [`Failure`] if the values, the circuit or the model is at fault.
-pub fn read_noisy(
+pub(crate) fn read_noisy(
     path: &Path,
     values: &ValueArgs,
     unwritten: Unwritten,
@@ -111,7 +111,7 @@ pub fn read_noisy(
 ///
 /// # Errors
 /// [`Failure`] that underlines what is wrong in it, or that says what does not fit the circuit.
-pub fn add(
+pub(crate) fn add(
     path: &Path,
     circuit: &Circuit,
     unwritten: Unwritten,
@@ -150,7 +150,7 @@ pub fn add(
 }
 
 /// Says what readings at the end have to do with values: with those of states nothing.
-pub fn note_readings(circuit: &Circuit, over_shots: bool, terminal: &Terminal) {
+pub(crate) fn note_readings(circuit: &Circuit, over_shots: bool, terminal: &Terminal) {
     if !has_final_readout_errors(circuit) {
         return;
     }
@@ -158,34 +158,6 @@ pub fn note_readings(circuit: &Circuit, over_shots: bool, terminal: &Terminal) {
         true => "note: readings that may be wrong count in the means over shots",
         false => "note: values are those of the state: readings at the end that may be wrong change counts and means over shots alone",
     });
-}
-
-/// A probability or a rate: a number, or the name of an input.
-enum Strength {
-    Number(f64),
-    Input(String),
-}
-
-impl Strength {
-    fn read(value: &DeValue<'_>) -> Result<Strength, String> {
-        if let Ok(number) = real(value) {
-            let one = (0.0..=1.0).contains(&number).then_some(Strength::Number(number));
-            return one.ok_or_else(|| format!("expected a number from 0 to 1, not {number}"));
-        }
-        let is_letter = |c: char| c == '_' || c.is_alphabetic();
-        let is_name = |text: &String| {
-            text.starts_with(is_letter) && text.chars().all(|c| is_letter(c) || c.is_numeric())
-        };
-        let name = string(value).ok().filter(is_name).map(Strength::Input);
-        name.ok_or_else(|| "expected a number from 0 to 1, or the name of an input".to_owned())
-    }
-
-    fn angle(&self, model: &mut NoiseModel) -> Angle {
-        match self {
-            Strength::Number(number) => Angle::rad(*number),
-            Strength::Input(name) => model.param(name),
-        }
-    }
 }
 
 /// A model with the tables that it was read from.
@@ -249,47 +221,6 @@ impl<'a, 'i> Model<'a, 'i> {
         });
         for (remark, source) in idle_rules.chain(idle_readings) {
             terminal.warn(&[remark], &[source]);
-        }
-    }
-}
-
-/// A value for all, or one for each.
-enum Each<T> {
-    All(T),
-    List(Vec<T>),
-}
-
-impl<T> Each<T> {
-    fn read(
-        value: &DeValue<'_>,
-        read: impl Fn(&DeValue<'_>) -> Result<T, String>,
-    ) -> Result<Each<T>, String> {
-        match value.as_array() {
-            Some(list) => {
-                list.iter().map(|x| read(x.get_ref())).collect::<Result<_, _>>().map(Each::List)
-            }
-            None => read(value).map(Each::All),
-        }
-    }
-
-    fn map(self, f: impl Fn(T) -> T) -> Each<T> {
-        match self {
-            Each::All(value) => Each::All(f(value)),
-            Each::List(list) => Each::List(list.into_iter().map(f).collect()),
-        }
-    }
-
-    fn get(&self, k: usize) -> Option<&T> {
-        match self {
-            Each::All(value) => Some(value),
-            Each::List(list) => list.get(k),
-        }
-    }
-
-    fn len(&self) -> Option<usize> {
-        match self {
-            Each::All(_) => None,
-            Each::List(list) => Some(list.len()),
         }
     }
 }

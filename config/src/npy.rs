@@ -11,17 +11,17 @@
 //! The header is read by a scanner without recursion: no file can exhaust the stack, and no length
 //! in a file makes this module allocate more than the caller said that it expects.
 
+mod number;
 mod write;
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 
-use ketgrad_core::{
-    kernel::SimdFloat,
-    state::{StateError, StateVector},
-};
+use ketgrad_core::state::{StateError, StateVector};
 use num_complex::Complex;
 use num_traits::ToPrimitive;
 
+pub use number::Number;
+use number::shape_text;
 pub use write::{write_reals, write_states};
 
 /// The longest header that is read. NumPy itself refuses more than 10,000 bytes.
@@ -85,44 +85,6 @@ pub enum NpyError {
     #[error(transparent)]
     State(#[from] StateError),
 }
-
-fn shape_text(shape: &[u64]) -> String {
-    match shape {
-        [n] => format!("({n},)"),
-        _ => format!("({})", shape.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")),
-    }
-}
-
-/// A real number as files hold it.
-pub trait Number: SimdFloat + serde::Serialize {
-    /// NumPy's name of the complex type, without the byte order.
-    const COMPLEX: &'static str;
-    /// NumPy's name of the type itself.
-    const REAL: &'static str;
-    /// Writes the number, least significant byte first.
-    ///
-    /// # Errors
-    /// Fails with the error of the operating system.
-    fn write_to(self, out: &mut dyn Write) -> io::Result<()>;
-    /// Returns true if it is neither infinite nor NaN.
-    fn finite(self) -> bool;
-}
-
-macro_rules! number {
-    ($($F:ident $code:literal $real:literal)*) => {$(
-        impl Number for $F {
-            const COMPLEX: &'static str = $code;
-            const REAL: &'static str = $real;
-            fn write_to(self, out: &mut dyn Write) -> io::Result<()> {
-                out.write_all(&self.to_le_bytes())
-            }
-            fn finite(self) -> bool {
-                self.is_finite()
-            }
-        }
-    )*};
-}
-number!(f32 "c8" "f4" f64 "c16" "f8");
 
 /// Reads a state of n qubits: complex128 or complex64 of either byte order, norm 1.
 ///

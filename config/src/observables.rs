@@ -20,47 +20,25 @@ use crate::{
     report::Failure,
 };
 
-/// An observable and what it was called.
-#[derive(Clone, Debug)]
-pub struct Named {
-    /// Text given on the command line.
-    pub text: String,
-    /// The observable.
-    pub sum: PauliSum,
-}
-
 /// An observable whose coefficients may have parameters, and what it was called.
 #[derive(Clone, Debug)]
-pub struct Parametric {
+pub(crate) struct Parametric {
     /// Text given on the command line.
-    pub text: String,
+    pub(crate) text: String,
     /// The observable.
-    pub sum: ParametricSum,
+    pub(crate) sum: ParametricSum,
 }
 
 /// Tells the names that are parameters, where coefficients may have any.
 type IsParam<'a> = Option<&'a dyn Fn(&str) -> bool>;
 
-/// Reads an observable for n qubits.
+/// Reads an observable for n qubits whose coefficients may have the parameters that `is_param`
+/// names; after `@` from a file with one term a line, from an FCIDUMP, which Jordan and Wigner map,
+/// or from a Hermitian matrix, in the array format of NumPy or in that of MatrixMarket.
 ///
 /// # Errors
 /// [`Failure`] that underlines what is wrong, a qubit beyond the circuit included.
-pub fn read(given: &str, n_qubits: usize) -> Result<Named, Failure> {
-    let text = given.trim().to_owned();
-    let Some(path) = text.strip_prefix('@') else {
-        let sum = read_text_of("--observable", given, n_qubits)?;
-        return Ok(Named { text, sum });
-    };
-    let sum = read_file(Path::new(path), n_qubits)?;
-    Ok(Named { text, sum })
-}
-
-/// Reads an observable for n qubits whose coefficients may have the parameters that `is_param`
-/// names.
-///
-/// # Errors
-/// Fails when [`read`] does.
-pub fn read_parametric(
+pub(crate) fn read_parametric(
     given: &str,
     n_qubits: usize,
     is_param: &dyn Fn(&str) -> bool,
@@ -68,7 +46,7 @@ pub fn read_parametric(
     let text = given.trim().to_owned();
     let sum = match text.strip_prefix('@') {
         None => parametric("--observable", given, 0, given, n_qubits, Some(is_param))?,
-        Some(path) => file(Path::new(path), n_qubits, Some(is_param))?,
+        Some(path) => file(Path::new(path), n_qubits, is_param)?,
     };
     Ok(Parametric { text, sum })
 }
@@ -77,7 +55,7 @@ pub fn read_parametric(
 /// parameters, and what else is given a value; with `open`, also names without one.
 ///
 /// # Errors
-/// Fails when [`read`] does.
+/// Fails when [`read_parametric`] does.
 pub(crate) fn read_all(
     texts: &[String],
     circuit: &Circuit,
@@ -111,19 +89,9 @@ pub(crate) fn own_params(observables: &[Parametric], circuit: &Circuit) -> Vec<S
 /// Reads an observable for n qubits from a text called `name`.
 ///
 /// # Errors
-/// Fails when [`read`] does.
-pub fn read_text_of(name: &str, text: &str, n_qubits: usize) -> Result<PauliSum, Failure> {
+/// Fails when [`read_parametric`] does.
+pub(crate) fn read_text_of(name: &str, text: &str, n_qubits: usize) -> Result<PauliSum, Failure> {
     parse(name, text, 0, text, n_qubits)
-}
-
-/// Reads an observable for n qubits from a file with one term a line, from an FCIDUMP, which Jordan
-/// and Wigner map, or from a Hermitian matrix, in the array format of NumPy or in that of
-/// MatrixMarket.
-///
-/// # Errors
-/// Fails when [`read`] does.
-pub fn read_file(path: &Path, n_qubits: usize) -> Result<PauliSum, Failure> {
-    file(path, n_qubits, None).and_then(constant)
 }
 
 /// Returns a sum that was read without parameters.
@@ -131,7 +99,11 @@ fn constant(sum: ParametricSum) -> Result<PauliSum, Failure> {
     sum.evaluate(&[]).map_err(Failure::input)
 }
 
-fn file(path: &Path, n_qubits: usize, is_param: IsParam<'_>) -> Result<ParametricSum, Failure> {
+fn file(
+    path: &Path,
+    n_qubits: usize,
+    is_param: &dyn Fn(&str) -> bool,
+) -> Result<ParametricSum, Failure> {
     if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("npy")) {
         return read_matrix(path, n_qubits).map(ParametricSum::from);
     }
@@ -147,7 +119,7 @@ fn file(path: &Path, n_qubits: usize, is_param: IsParam<'_>) -> Result<Parametri
         return Ok(sum.into());
     }
     if !Molecule::is_fcidump(&content) {
-        return terms(&name, &content, n_qubits, is_param);
+        return terms(&name, &content, n_qubits, Some(is_param));
     }
     let molecule = read_molecule(&name, &content)?;
     let sum = check_orbitals(&molecule, n_qubits)
@@ -194,7 +166,7 @@ fn check_rows(name: &str, rows: usize, n_qubits: usize) -> Result<(), Failure> {
 ///
 /// # Errors
 /// [`Failure`] that underlines the line that is wrong.
-pub fn read_molecule(name: &str, text: &str) -> Result<Molecule, Failure> {
+pub(crate) fn read_molecule(name: &str, text: &str) -> Result<Molecule, Failure> {
     text.parse().map_err(|e: ketgrad_core::problem::MoleculeError| {
         Failure::input(e.problem).at_line(name, text, e.line.unwrap_or(1))
     })
@@ -216,8 +188,8 @@ fn check_orbitals(molecule: &Molecule, n_qubits: usize) -> Result<(), String> {
 /// write them.
 ///
 /// # Errors
-/// Fails when [`read`] does.
-pub fn read_terms(name: &str, content: &str, n_qubits: usize) -> Result<PauliSum, Failure> {
+/// Fails when [`read_parametric`] does.
+pub(crate) fn read_terms(name: &str, content: &str, n_qubits: usize) -> Result<PauliSum, Failure> {
     terms(name, content, n_qubits, None).and_then(constant)
 }
 
@@ -244,8 +216,8 @@ fn terms(
 /// Reads a part of a text, which begins at the byte `start` of the whole.
 ///
 /// # Errors
-/// Fails when [`read`] does.
-pub fn parse(
+/// Fails when [`read_parametric`] does.
+pub(crate) fn parse(
     name: &str,
     whole: &str,
     start: usize,
@@ -397,6 +369,10 @@ fn read_fermions(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn read(text: &str, n_qubits: usize) -> Result<Parametric, Failure> {
+        read_parametric(text, n_qubits, &|_| false)
+    }
 
     #[test]
     fn faults_are_underlined() {

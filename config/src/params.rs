@@ -8,7 +8,7 @@ use std::{
 
 use ketgrad_core::{
     circuit::Circuit,
-    observable::ObservableError,
+    observable::{ObservableError, PauliSum},
     param::{Angle, Values},
     qasm::Parsed,
     scalar::Real,
@@ -16,18 +16,15 @@ use ketgrad_core::{
 
 use crate::{
     files::{cannot, open},
-    given::Given,
+    given::{Given, NamedAngles},
     npy::{self, Table},
-    observables::{Named as Observable, Parametric},
+    observables::Parametric,
     report::Failure,
 };
 
-/// The values of some parameters by name.
-pub(crate) type NamedAngles = BTreeMap<String, Angle>;
-
 /// The values of the runs that are to be made.
 #[derive(Clone, Debug)]
-pub struct Points {
+pub(crate) struct Points {
     /// Values that hold for every run, and win over the table.
     fixed: NamedAngles,
     /// A run for each row.
@@ -39,26 +36,18 @@ pub struct Points {
     /// The standard deviations of inputs that have one.
     errors: BTreeMap<String, f64>,
     /// True if results are lists over the rows.
-    pub sweep: bool,
+    pub(crate) sweep: bool,
     /// The text of the circuit.
     origin: Option<Arc<Parsed>>,
 }
 
 impl Points {
-    /// Reads the values and checks that they are exactly the circuit's inputs.
+    /// Reads the values and checks that they are exactly the circuit's inputs and the names `own`,
+    /// parameters of observables, which come after the inputs.
     ///
     /// # Errors
     /// [`Failure`] for a value that cannot be read, an unknown name, a name given twice, or inputs
     /// without a value, all of which are listed.
-    pub fn read(circuit: &Circuit, given: &Given) -> Result<Points, Failure> {
-        Points::read_with(circuit, Vec::new(), given)
-    }
-
-    /// [`Points::read`] where observables have parameters of their own, which come after the
-    /// circuit's inputs.
-    ///
-    /// # Errors
-    /// [`Failure`] as [`Points::read`].
     pub(crate) fn read_with(
         circuit: &Circuit,
         own: Vec<String>,
@@ -75,8 +64,8 @@ impl Points {
     /// Reads the values that there are, and gives them to the circuit; other inputs stay open.
     ///
     /// # Errors
-    /// [`Failure`] as [`Points::read`], also for a table with more than one row.
-    pub fn read_some(circuit: &Circuit, given: &Given) -> Result<Circuit, Failure> {
+    /// [`Failure`] as [`Points::read_with`], also for a table with more than one row.
+    pub(crate) fn read_some(circuit: &Circuit, given: &Given) -> Result<Circuit, Failure> {
         let points = Points::one_known(circuit, Vec::new(), given)?;
         points.circuit(circuit, 0).map_err(|e| points.located(e))
     }
@@ -106,11 +95,10 @@ impl Points {
         &self,
         observables: &[Parametric],
         row: usize,
-    ) -> Result<Vec<Observable>, Failure> {
+    ) -> Result<Vec<PauliSum>, Failure> {
         let at = |Parametric { text, sum }: &Parametric| {
             let values: Vec<f64> = self.values_of(sum.params().iter().map(String::as_str), row)?;
-            let sum = sum.evaluate(&values).map_err(|e| in_observable(text, &e))?;
-            Ok(Observable { text: text.clone(), sum })
+            sum.evaluate(&values).map_err(|e| in_observable(text, &e))
         };
         observables.iter().map(at).collect()
     }
@@ -135,8 +123,8 @@ impl Points {
     /// `None` where none is given.
     ///
     /// # Errors
-    /// [`Failure`] as [`Points::read`], also for a table with more than one row.
-    pub fn some(circuit: &Circuit, given: &Given) -> Result<Vec<Option<f64>>, Failure> {
+    /// [`Failure`] as [`Points::read_with`], also for a table with more than one row.
+    pub(crate) fn some(circuit: &Circuit, given: &Given) -> Result<Vec<Option<f64>>, Failure> {
         let points = Points::one_known(circuit, Vec::new(), given)?;
         let has_value = |name: &str| points.has_value(name);
         let all: Vec<f64> = points.inputs(circuit, 0)?;
@@ -181,7 +169,7 @@ impl Points {
     /// Returns the standard deviation of each parameter, in order; none if no value has an error
     /// bar.
     #[must_use]
-    pub fn errors(&self, circuit: &Circuit) -> Option<Vec<f64>> {
+    pub(crate) fn errors(&self, circuit: &Circuit) -> Option<Vec<f64>> {
         let names = self.names(circuit).into_iter();
         let each = names.map(|name| self.errors.get(name).copied().unwrap_or(0.0));
         (!self.errors.is_empty()).then(|| each.collect())
@@ -189,14 +177,8 @@ impl Points {
 
     /// Returns the number of runs.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.table.as_ref().map_or(1, |t| t.rows)
-    }
-
-    /// Returns true if there is no run at all.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Returns the values of the one run that there may be, in order of the circuit's inputs, and
@@ -204,7 +186,7 @@ impl Points {
     ///
     /// # Errors
     /// [`Failure`] as [`Points::inputs`], also for a table with more than one row.
-    pub fn one(&self, circuit: &Circuit) -> Result<Vec<f64>, Failure> {
+    pub(crate) fn one(&self, circuit: &Circuit) -> Result<Vec<f64>, Failure> {
         if self.sweep {
             return Err(Failure::input("one point is needed here, not a table of them"));
         }
@@ -214,7 +196,7 @@ impl Points {
     /// Returns a failure of the runs at the statement that has no numbers at their values, if there
     /// is one.
     #[must_use]
-    pub fn located(&self, failure: Failure) -> Failure {
+    pub(crate) fn located(&self, failure: Failure) -> Failure {
         let Some(parsed) = self.origin.as_ref().filter(|p| self.is_complete(&p.circuit)) else {
             return failure;
         };
@@ -234,7 +216,7 @@ impl Points {
     ///
     /// # Errors
     /// [`Failure`] if one of them is not finite.
-    pub fn inputs<T: Real>(&self, circuit: &Circuit, row: usize) -> Result<Vec<T>, Failure> {
+    pub(crate) fn inputs<T: Real>(&self, circuit: &Circuit, row: usize) -> Result<Vec<T>, Failure> {
         self.values_of(circuit.inputs(), row)
     }
 
@@ -274,7 +256,7 @@ impl Points {
     ///
     /// # Errors
     /// [`Failure`] if a computed parameter is not finite there.
-    pub fn circuit(&self, circuit: &Circuit, row: usize) -> Result<Circuit, Failure> {
+    pub(crate) fn circuit(&self, circuit: &Circuit, row: usize) -> Result<Circuit, Failure> {
         let numbers = self.table.as_ref().map_or(&[][..], |t| t.row(row));
         // Of a name that comes twice the last value counts: `--set` wins over the table.
         let in_table =

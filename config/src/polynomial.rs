@@ -8,7 +8,7 @@ use ketgrad_core::{
     observable::{Monomial, ParametricSum, PauliSum},
 };
 
-use crate::{amplitudes, report::Failure};
+use crate::{formula, report::Failure};
 
 /// A polynomial with formulas as coefficients.
 pub(crate) struct Polynomial<'a> {
@@ -28,7 +28,7 @@ impl<'a> Polynomial<'a> {
     ) -> Result<Polynomial<'a>, Failure> {
         let params = observable.params();
         if let Some(name) = params.iter().find(|name| RESERVED.contains(&name.as_str())) {
-            return Err(amplitudes::reserved(name));
+            return Err(formula::reserved(name));
         }
         let parts = observable.parts().into_iter();
         let terms = parts.map(|(monomial, sum)| Ok((monomial, expectation(sum)?)));
@@ -54,12 +54,12 @@ impl<'a> Polynomial<'a> {
         let param = self.params.iter().position(|param| param == name).map(|k| k as u32);
         for (monomial, formula) in &self.terms {
             if is_input {
-                let slope = formula.derivative(name).map_err(amplitudes::failure)?;
-                derivative.add(monomial.clone(), &slope).map_err(amplitudes::failure)?;
+                let slope = formula.derivative(name).map_err(formula::failure)?;
+                derivative.add(monomial.clone(), &slope).map_err(formula::failure)?;
             }
             if let Some((power, rest)) = param.and_then(|k| monomial.derivative(k)) {
                 for _ in 0..power as usize {
-                    derivative.add(rest.clone(), formula).map_err(amplitudes::failure)?;
+                    derivative.add(rest.clone(), formula).map_err(formula::failure)?;
                 }
             }
         }

@@ -11,7 +11,7 @@ const SILENT: Duration = Duration::from_secs(1);
 
 /// Shows a bar on the standard error once the work has taken a second, if anyone looks.
 #[derive(Debug)]
-pub struct Progress {
+pub(crate) struct Progress {
     start: Instant,
     wanted: bool,
     unit: &'static str,
@@ -22,13 +22,13 @@ pub struct Progress {
 impl Progress {
     /// Starts the clock. The work is counted in `unit`, such as gates.
     #[must_use]
-    pub fn new(terminal: &Terminal, unit: &'static str) -> Progress {
+    pub(crate) fn new(terminal: &Terminal, unit: &'static str) -> Progress {
         let (start, wanted) = (Instant::now(), terminal.shows_progress());
         Progress { start, wanted, unit, message: String::new(), bar: None }
     }
 
     /// Counts the work that comes now in another unit, with a bar and a clock of its own.
-    pub fn count_in(&mut self, unit: &'static str) {
+    pub(crate) fn count_in(&mut self, unit: &'static str) {
         if self.unit == unit {
             return;
         }
@@ -39,12 +39,12 @@ impl Progress {
     }
 
     /// Sets the message beside the next report.
-    pub fn tell(&mut self, message: String) {
+    pub(crate) fn tell(&mut self, message: String) {
         self.message = message;
     }
 
     /// Reports that `done` of `all` is done.
-    pub fn report(&mut self, done: u64, all: u64) {
+    pub(crate) fn report(&mut self, done: u64, all: u64) {
         if !self.wanted || self.start.elapsed() < SILENT {
             return;
         }

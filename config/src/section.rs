@@ -9,8 +9,8 @@ use toml::{
 };
 
 use crate::{
-    config_file::{boolean, in_order, integer, real, string, strings},
     report::{Failure, Remark, Status},
+    toml_values::{boolean, in_order, integer, real, string, strings},
 };
 
 /// The most qubits of a state on any machine.

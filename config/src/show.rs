@@ -11,11 +11,10 @@ use ketgrad_core::{draw, print};
 use serde::Serialize;
 
 use crate::{
-    args::{Language, Picture},
     files::{check_writable, write_whole},
     memory::Needs,
     noise::{Unwritten, read_noisy},
-    options::{Common, Convert, Draw},
+    options::{Common, Convert, Draw, Language, Picture},
     params::Points,
     report::Failure,
     terminal::{Answer, Terminal},
@@ -57,7 +56,7 @@ impl Answer for Text {
 ///
 /// # Errors
 /// [`Failure`] if the circuit is at fault or the language has no words for it.
-pub fn convert(
+pub(crate) fn convert(
     args: &Convert,
     common: &Common,
     terminal: &Terminal,
@@ -103,7 +102,12 @@ pub fn convert(
 ///
 /// # Errors
 /// [`Failure`] if the circuit is at fault or the file cannot be written.
-pub fn draw(args: &Draw, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
+pub(crate) fn draw(
+    args: &Draw,
+    common: &Common,
+    terminal: &Terminal,
+) -> Result<Box<dyn Answer>, Failure> {
+    let format = args.settle()?;
     let (circuit, given) = read_noisy(&args.file, &args.values, Unwritten::None, common, terminal)?;
     given.refuse_errors("`draw`")?;
     let circuit = Points::read_some(&circuit, &given)?;
@@ -119,14 +123,14 @@ pub fn draw(args: &Draw, common: &Common, terminal: &Terminal) -> Result<Box<dyn
     needs.add("its cells", circuit.instructions().len() as u128 * BYTES_PER_CELL);
     needs.check("the picture", common.memory_limit)?;
     let start = Instant::now();
-    let bytes = match args.format {
+    let bytes = match format {
         Picture::Text => draw::text_bytes(&circuit, width),
         Picture::Svg => draw::svg_bytes(&circuit, args.width),
         Picture::Latex => draw::latex_bytes(&circuit),
     };
     needs.add("what is drawn", bytes);
     needs.check("the picture", common.memory_limit)?;
-    let text = match args.format {
+    let text = match format {
         Picture::Text => draw::text(&circuit, width),
         Picture::Svg => draw::svg(&circuit, args.width),
         Picture::Latex => draw::latex(&circuit, args.width),

@@ -10,7 +10,7 @@ use ketgrad_core::{
 use num_dual::DualNum;
 use serde_json::Value;
 
-use crate::{diff::Numbers, npy::Number};
+use crate::{answer::Numbers, npy::Number};
 
 /// Sources of error: one for each input, none for an exact one.
 pub(crate) struct Sources(Vec<Uncertain>);

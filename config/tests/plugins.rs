@@ -376,7 +376,7 @@ fn a_config_serves_every_scalar() {
     let text = std::fs::read_to_string(&file).unwrap();
     let document = toml::de::DeTable::parse(&text).unwrap();
     let table =
-        ketgrad_config::plugins::read(&file.display().to_string(), &text, document.get_ref())
+        ketgrad_config::plugins_table::read(&file.display().to_string(), &text, document.get_ref())
             .unwrap();
     let plugins = table.load(&Terminal::new(true)).unwrap();
     let host = plugins.host();

@@ -9,11 +9,11 @@ use ketgrad_core::{
 use num_complex::Complex;
 use toml::{Spanned, de::DeValue};
 
-use super::{Each, Strength};
+use super::strength::{Each, Strength};
 use crate::{
-    config_file::{real, string},
     report::Failure,
     section::Section,
+    toml_values::{real, string},
 };
 
 /// Source of the channels of a rule.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use ketgrad_core::state::StateVector;
 use num_complex::Complex;
 
-use super::{Number, shape_text};
+use super::number::{Number, shape_text};
 
 /// Writes the header before the numbers, which begin at a multiple of 64 bytes.
 fn write_header(code: &str, shape: &str, out: &mut dyn Write) -> io::Result<()> {

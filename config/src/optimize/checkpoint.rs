@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use super::job::Job;
 use crate::{
-    args::Precision,
     files::{cannot, read_text},
+    options::Precision,
     report::Failure,
 };
 

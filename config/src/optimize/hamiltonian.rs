@@ -9,9 +9,9 @@ use ketgrad_core::{
     simulate::Simulator,
 };
 
-use super::job::Inputs;
+use super::inputs::Inputs;
 use crate::{
-    config_file::integer, files::read_text, observables, report::Failure, section::Section,
+    files::read_text, observables, report::Failure, section::Section, toml_values::integer,
 };
 
 /// The electrons of a molecule and how they become qubits.

@@ -77,16 +77,18 @@ use ketgrad_core::{
     simulate::{Grouping, Shots},
 };
 
-use super::hamiltonian::{Electrons, HamiltonianSource, read_graph};
+use super::{
+    hamiltonian::{Electrons, HamiltonianSource, read_graph},
+    inputs::{Inputs, same_file},
+};
 use crate::{
-    args::ValueArgs,
     files::read_text,
     given::Given,
+    input::read_circuit,
     noise::{self, Unwritten},
-    options::{Common, Optimize},
+    options::{Common, Optimize, ValueArgs},
     params::Points,
     report::Failure,
-    run::read_circuit,
     section::{File, Section},
     terminal::Terminal,
 };
@@ -134,7 +136,8 @@ impl Job {
         let file = File { name, text };
         let document = file.document()?;
         let mut top = Section::top(&file, document.get_ref());
-        let seed = args.seed.or(top.integer("seed", 0, u64::MAX)?).unwrap_or(0);
+        // That of the command line or the config file wins.
+        let seed = common.seed.or(top.integer("seed", 0, u64::MAX)?).unwrap_or(0);
         let shots = read_shots(&mut top, seed)?;
         let (ansatz, hamiltonian) = (top.section("ansatz")?, top.section("hamiltonian")?);
         let (optimizer, stopping) = (top.section("optimizer")?, top.section("stopping")?);
@@ -320,8 +323,9 @@ fn read_electrons(
 
 /// Refuses an ansatz of too many gates before it is built.
 fn check_gates(gates: u64, common: &Common, section: &Section<'_, '_>) -> Result<(), Failure> {
-    if gates > common.max_gates {
-        let message = format!("the ansatz may have {gates} gates, more than {}", common.max_gates);
+    if gates > common.max_gates() {
+        let message =
+            format!("the ansatz may have {gates} gates, more than {}", common.max_gates());
         return Err(section.wrong("name", message).help("--max-gates allows more"));
     }
     Ok(())
@@ -482,32 +486,4 @@ fn read_output(
         return Err(section.wrong("curve", message).help("give it a name that ends in .svg"));
     }
     Ok((checkpoint, every, curve))
-}
-
-/// The folder that paths are taken from, and what a job reads: nothing of that may be written.
-pub(super) struct Inputs<'a> {
-    folder: &'a Path,
-    files: Vec<PathBuf>,
-}
-
-impl Inputs<'_> {
-    /// Returns the path of a file that is read.
-    pub(super) fn path(&mut self, path: String) -> PathBuf {
-        let path = self.folder.join(path);
-        self.files.push(path.clone());
-        path
-    }
-}
-
-/// Returns true if two paths name one file, through links and `..` too, as far as their folders
-/// exist.
-fn same_file(a: &Path, b: &Path) -> bool {
-    let real = |path: &Path| {
-        path.canonicalize().or_else(|_| {
-            let folder =
-                path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            folder.canonicalize().map(|folder| folder.join(path.file_name().unwrap_or_default()))
-        })
-    };
-    a == b || matches!((real(a), real(b)), (Ok(a), Ok(b)) if a == b)
 }

@@ -6,6 +6,7 @@
 
 mod checkpoint;
 mod hamiltonian;
+mod inputs;
 mod job;
 
 use std::time::Instant;
@@ -26,14 +27,13 @@ use num_dual::DualNum;
 use serde_json::{Map, Value};
 
 use crate::{
-    args::Precision,
+    answer::{Numbers, answer, in_text},
     backend::stays_there,
-    diff::{Numbers, answer, in_text},
+    expectation::expectation_of,
     files::{check_writable, write_whole},
-    grad,
     memory::Needs,
     npy::Number,
-    options::{Common, Optimize},
+    options::{Common, Optimize, Precision},
     progress::Progress,
     report::Failure,
     terminal::{Answer, Terminal},
@@ -54,12 +54,12 @@ const CHEMICAL_ACCURACY: f64 = 1.6e-3;
 /// # Errors
 /// [`Failure`] if the job or a file that it names is at fault, or the minimisation cannot go on;
 /// the last checkpoint exists then.
-pub fn optimize(
+pub(crate) fn optimize(
     args: &Optimize,
     common: &Common,
     terminal: &Terminal,
 ) -> Result<Box<dyn Answer>, Failure> {
-    match common.precision {
+    match common.precision() {
         Precision::F64 => run::<f64>(args, common, terminal),
         Precision::F32 => run::<f32>(args, common, terminal),
     }
@@ -73,11 +73,11 @@ fn run<T: Number + DualNum>(
     terminal: &Terminal,
 ) -> Result<Box<dyn Answer>, Failure> {
     let job = Job::read(args, common, terminal)?;
-    if job.shots.is_some() && common.precision != Precision::F64 {
+    if job.shots.is_some() && common.precision() != Precision::F64 {
         return Err(Failure::usage("a job with shots computes in double precision"));
     }
     let energy =
-        grad::expectation_of::<T>(job.circuit.clone(), job.hamiltonian.clone(), common, terminal)?;
+        expectation_of::<T>(job.circuit.clone(), job.hamiltonian.clone(), common, terminal)?;
     let duals = matches!(job.optimizer, Optimizer::NewtonCg(_) | Optimizer::NaturalGradient(_));
     if duals {
         common.note_duals("the optimizer", terminal);
@@ -86,7 +86,7 @@ fn run<T: Number + DualNum>(
         needs::<T>(&job, energy.circuit()).check("the job", common.memory_limit)?;
     }
     check_writable(&job.curve)?;
-    let marks = JobFingerprints::from_job(&job, common.precision);
+    let marks = JobFingerprints::from_job(&job, common.precision());
     let executors = energy.executors().clone();
     let taken_up = if args.resume {
         checkpoint::load(&job.checkpoint, &marks, job.start.len())?

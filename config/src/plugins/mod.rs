@@ -1,27 +1,30 @@
-//! Plugins from the config file, and the verb `plugins`.
+//! Plugins of the config file ([`PluginsTable`]) loaded, and the verb `plugins`.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `table` | `[plugins]`, `[[plugin]]` and `[[rule]]` as they are written |
 //! | `verb` | `plugins list`, `verify` and `hash` |
+//! | `verify` | what is loaded, compared |
 //! | `found` | what they find, as text and as JSON |
 //! | `sandbox` | `plugins verify --sandboxed` |
 //! | `points` | the points of `plugins verify --at` |
-//! | `cache` | where it is kept which plugins agreed |
 
-mod cache;
 mod found;
 mod points;
 mod sandbox;
-mod table;
 mod verb;
+mod verify;
 
-pub use table::{KEYS, PluginEntry, PluginsTable, RuleEntry, read};
-pub use verb::plugins;
+pub(crate) use verb::plugins;
 
 use ketgrad_plugin_host::{Fault, Plugins, ProgramFault};
 
-use crate::{diff::faulty, files::read_text, report::Failure, terminal::Terminal};
+use crate::{
+    files::read_text,
+    plugins_table::{PluginEntry, PluginsTable, RuleEntry},
+    program::faulty,
+    report::Failure,
+    terminal::Terminal,
+};
 
 /// Plugins and rules that could not be loaded.
 #[derive(Default)]
@@ -33,12 +36,6 @@ pub(crate) struct Failures {
 }
 
 impl PluginsTable {
-    /// Returns true if nothing is to be loaded.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.plugins.is_empty() && self.rules.is_empty()
-    }
-
     /// Loads all that is enabled, plugins by falling priority, then the rules that are programs
     /// alone.
     ///

@@ -3,10 +3,7 @@
 use ketgrad_core::ir::Param;
 use ketgrad_plugin_host::{NamedPoint, Plugins};
 
-use crate::{
-    diff::at::{Point, arguments},
-    report::Failure,
-};
+use crate::{point::arguments, report::Failure};
 
 /// Returns the points with the rules that they are for. `erf: z=0` is for one rule, `z=0` for all
 /// with these parameters.
@@ -45,7 +42,7 @@ fn parse_points(
     for name in names.iter().filter(|name| only.is_none_or(|rule| is_of(name, rule))) {
         let Some(f) = program.lookup(name) else { continue };
         let params = &program.functions[f].params;
-        match arguments::<f64>(params, &Point { at: vec![values.to_owned()], file: None }) {
+        match arguments::<f64>(params, &[values.to_owned()], None) {
             Ok(x) => found.push((name.clone(), x)),
             // A value that is none, though the names are those of the rule.
             Err(failure) if only.is_some() || has(params, values) => failures.push(failure),

@@ -21,13 +21,13 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+use super::{
+    found::{Found, Row},
+    verify::{self, Part},
+};
 use crate::{
     options::Common,
-    plugins::{
-        PluginEntry, PluginsTable,
-        found::{Found, Row},
-        verb::{self, Part},
-    },
+    plugins_table::{PluginEntry, PluginsTable},
     report::{Failure, Status},
     terminal::{Answer, write_error},
 };
@@ -104,7 +104,7 @@ pub(super) fn verify(limit: Duration, at: &[String], common: &Common) -> Result<
         }
         found.join(part);
     }
-    found.plugins.extend(verb::disabled(table));
+    found.plugins.extend(verify::disabled(table));
     task.of = None;
     if !table.rules.is_empty() || !at.is_empty() {
         let part = run(&task, limit)?;
@@ -232,7 +232,7 @@ pub(super) fn inside(
     limits(&task)
         .map_err(|e| Failure::input(format_args!("the sandbox cannot set its limits: {e}")))?;
     let part = task.of.clone().map_or(Part::Rules, Part::Plugin);
-    let said = match verb::verify(&some(&common.plugins, &task), &part, at) {
+    let said = match verify::verify(&some(&common.plugins, &task), &part, at) {
         Ok(found) => Said::Found(found),
         Err(failure) => Said::Failed {
             is_usage: failure.status == Status::Usage,
@@ -300,6 +300,6 @@ fn limits(task: &SandboxTask) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn limits(_: &Task) -> io::Result<()> {
+fn limits(_: &SandboxTask) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }

@@ -7,13 +7,14 @@ use std::{
 
 use ketgrad_core::{
     circuit::{Circuit, Compact},
+    scalar::Scalar,
     state::StateVector,
 };
 use num_complex::Complex;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::Value;
 
-use super::{marginal::Marginal, probability};
+use super::marginal::Marginal;
 use crate::{npy::Number, report::Failure, terminal::Answer};
 
 /// An expectation value.
@@ -237,7 +238,7 @@ impl<T: Number> RunResult<T> {
     /// Returns all probabilities that are asked for.
     fn probabilities(&self) -> impl Iterator<Item = T> + Clone + '_ {
         let diagonal = self.diagonal.as_deref().unwrap_or_default();
-        self.all().map(probability).chain(diagonal.iter().copied())
+        self.all().map(Scalar::abs2).chain(diagonal.iter().copied())
     }
 
     fn write_text(&self, results: &Results<T>, out: &mut dyn Write) -> io::Result<()> {

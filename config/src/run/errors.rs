@@ -8,7 +8,7 @@ use num_dual::DualNum;
 
 use super::answer::RunResult;
 use crate::{
-    diff::Numbers,
+    answer::Numbers,
     given::Given,
     npy::Number,
     options::Run,

@@ -9,34 +9,31 @@ mod errors;
 mod marginal;
 mod task;
 
-use std::{path::Path, sync::Mutex, time::Instant};
+use std::{sync::Mutex, time::Instant};
 
 use ketgrad_core::{
-    basis::MAX_QUBITS,
     circuit::{Circuit, Compact},
     kernel::Operator,
-    qasm,
-    scalar::Scalar,
     simulate::{Simulator, final_measurements, has_final_state, rounds_in_seconds},
-    state::{StateVector, bytes_needed, bytes_text},
+    state::bytes_needed,
 };
 use num_complex::Complex;
 use num_dual::DualNum;
 
 use crate::{
-    args::Precision,
     backend::stays_there,
-    files::{cannot, check_writable, open, read_included, read_text, write_whole},
+    expectation::parametric_of,
+    files::{check_writable, write_whole},
     given::Given,
-    grad::parametric_of,
-    memory::{self, Needs},
+    input::{check_width, read_input},
+    memory::Needs,
     noise::{Unwritten, note_readings, read_noisy},
     npy::{self, Number},
     observables,
-    options::{Common, Noisy, Run},
+    options::{Common, Noisy, Precision, Run},
     params::Points,
     progress::Progress,
-    report::{Failure, Remark},
+    report::Failure,
     terminal::{Answer, Terminal},
 };
 use answer::Results;
@@ -59,14 +56,6 @@ const BYTES_PER_COUNT: u128 = 80;
 /// Bytes that an instruction takes as data besides its operator.
 const BYTES_PER_INSTRUCTION: u128 = 200;
 
-/// Bytes that an operation takes while a circuit is read: itself, its angles, and a list that grows
-/// by doubling.
-const BYTES_PER_OPERATION: u64 = 480;
-
-/// Number of operations that are read whatever the memory: their size is compared with the rest of
-/// the work.
-const ALWAYS_READ: u64 = 100_000;
-
 /// Bytes that the results of one run of a sweep take besides its states and counts.
 const BYTES_PER_RUN: u128 = 200;
 
@@ -74,78 +63,27 @@ const BYTES_PER_RUN: u128 = 200;
 ///
 /// # Errors
 /// [`Failure`] if anything is at fault; nothing was printed or written then.
-pub fn run(args: &Run, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
+pub(crate) fn run(
+    mut args: Run,
+    config: &Run,
+    common: &Common,
+    terminal: &Terminal,
+) -> Result<Box<dyn Answer>, Failure> {
+    let noisy = args.settle(config)?;
+    let args = &args;
     let unwritten = if args.shots.is_some() { Unwritten::IfNoOther } else { Unwritten::None };
     let (circuit, given) = read_noisy(&args.file, &args.values, unwritten, common, terminal)?;
     if !args.observables.is_empty() || args.probabilities || args.keeps_state() {
         note_readings(&circuit, false, terminal);
     }
-    match common.precision {
-        Precision::F64 => simulate::<f64>(args, common, terminal, &circuit, &given),
-        Precision::F32 => simulate::<f32>(args, common, terminal, &circuit, &given),
+    match common.precision() {
+        Precision::F64 => simulate::<f64>((args, noisy), common, terminal, &circuit, &given),
+        Precision::F32 => simulate::<f32>((args, noisy), common, terminal, &circuit, &given),
     }
-}
-
-/// Reads a circuit from a file or, for `-`, from the standard input, for those of the values that
-/// decide what it is; they are taken. Files that it includes are looked for beside it.
-///
-/// # Errors
-/// [`Failure`] with everything that is wrong with it.
-pub fn read_circuit(
-    path: &Path,
-    given: &mut Given,
-    common: &Common,
-    terminal: &Terminal,
-) -> Result<Circuit, Failure> {
-    let (name, text) = read_text(path)?;
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let include = |file: &str| {
-        let first = |f: Failure| f.remarks.first().map(|r| r.message.clone()).unwrap_or_default();
-        read_included(&folder.join(file)).map_err(first)
-    };
-    let (available, why) = memory::available(common.memory_limit);
-    let fit = (available / BYTES_PER_OPERATION).max(ALWAYS_READ);
-    let max_gates = common.max_gates.min(fit);
-    let inputs = given.texts();
-    let options = qasm::QasmOptions::default()
-        .with_file(&name)
-        .with_max_gates(max_gates)
-        .with_include(Some(&include))
-        .with_inputs(&inputs);
-    let parsed = qasm::parse(&text, &options).map_err(|mut failed| {
-        for diagnostic in &mut failed.diagnostics {
-            match &*diagnostic.problem {
-                qasm::QasmProblem::TooManyGates { limit, .. } if *limit < common.max_gates => {
-                    let available = bytes_text(available.into());
-                    diagnostic.help = Some(format!("more do not fit into {available} ({why})"));
-                }
-                qasm::QasmProblem::TooManySteps { .. } => {
-                    let help =
-                        "if the loops end after all, --max-gates allows more, where memory does";
-                    diagnostic.help = Some(help.to_owned());
-                }
-                qasm::QasmProblem::MissingInput { name, .. } => {
-                    diagnostic.help = Some(given.how(name, "FILE.json"));
-                }
-                _ => {}
-            }
-        }
-        failed
-    })?;
-    given.keep(&parsed);
-    given.remove_structural(parsed.read_for)?;
-    let warnings: Vec<Remark> = parsed.warnings.into_iter().map(Remark::from).collect();
-    terminal.warn(&warnings, &parsed.sources);
-    if parsed.circuit.n_qubits() == 0 && parsed.circuit.instructions().is_empty() {
-        return Err(Failure::input(format_args!(
-            "{name} declares no qubits: there is nothing to run"
-        )));
-    }
-    Ok(parsed.circuit)
 }
 
 fn simulate<T: Number + DualNum>(
-    args: &Run,
+    (args, noisy): (&Run, Noisy),
     common: &Common,
     terminal: &Terminal,
     circuit: &Circuit,
@@ -166,7 +104,7 @@ fn simulate<T: Number + DualNum>(
     let n_qubits = circuit.n_qubits();
     let executors = common.executors::<T>(circuit, terminal)?;
     let here = !stays_there::<T>(&executors, circuit);
-    let density = on_density_matrices(args, circuit)?;
+    let density = on_density_matrices(args, noisy, circuit)?;
     let over_shots = !density && !has_final_state(circuit);
     if over_shots {
         refuse_means(args, sources.is_some())?;
@@ -217,7 +155,7 @@ fn simulate<T: Number + DualNum>(
     let (threads, memory_limit) = (common.start_threads()?, Some(available));
     // A density matrix has the amplitudes of twice as many qubits.
     let width = if density { n_qubits.saturating_mul(2) } else { n_qubits };
-    let max_rounds = common.max_rounds.unwrap_or_else(|| rounds_in_seconds(width));
+    let max_rounds = common.max_steps.unwrap_or_else(|| rounds_in_seconds(width));
     let simulator = Simulator::new()
         .with_executors(executors)
         .with_threads(threads)
@@ -269,7 +207,7 @@ fn simulate<T: Number + DualNum>(
 
     let mut results = Results {
         n_qubits: declared,
-        precision: common.precision.name(),
+        precision: common.precision().name(),
         backend,
         observables: observables.into_iter().map(|o| o.text).collect(),
         points: computed,
@@ -322,9 +260,9 @@ fn refuse_means(args: &Run, error_bars: bool) -> Result<(), Failure> {
 
 /// Returns true if density matrices run the circuit: they are asked for, or it has noise and they
 /// are small.
-fn on_density_matrices(args: &Run, circuit: &Circuit) -> Result<bool, Failure> {
+fn on_density_matrices(args: &Run, noisy: Noisy, circuit: &Circuit) -> Result<bool, Failure> {
     let asks_for_state = args.amplitudes || args.output.is_some();
-    match args.noisy {
+    match noisy {
         Noisy::Density if asks_for_state => {
             let message = "a density matrix has no amplitudes: --amplitudes and --output go with --method trajectories";
             Err(Failure::usage(message))
@@ -386,30 +324,4 @@ fn needs<T: Number>(
         needs.add("the counts", counts.saturating_mul(runs as u128));
     }
     needs
-}
-
-/// Returns a state to start from.
-///
-/// # Errors
-/// [`Failure`] if the file has none of this number of qubits.
-pub(crate) fn read_input<T: Number>(
-    path: &Path,
-    n_qubits: usize,
-) -> Result<StateVector<Complex<T>>, Failure> {
-    check_width(n_qubits)?;
-    let name = path.display().to_string();
-    let file = open(path).map_err(|e| cannot("read", &name, &e))?;
-    let file = std::io::BufReader::new(file);
-    npy::read_state(file, n_qubits).map_err(|e| Failure::input(format_args!("{name}: {e}")))
-}
-
-/// Refuses states that no file holds.
-pub(crate) fn check_width(n_qubits: usize) -> Result<(), Failure> {
-    let message = format_args!("no file holds a state of {n_qubits} qubits");
-    if n_qubits > MAX_QUBITS { Err(Failure::input(message)) } else { Ok(()) }
-}
-
-/// Returns the squared modulus, as a result.
-pub(crate) fn probability<T: Number>(amplitude: &Complex<T>) -> T {
-    amplitude.abs2()
 }

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     npy::Number,
-    observables::{Named, Parametric},
+    observables::Parametric,
     options::{Common, DEFAULT_SHOTS, Run},
     params::Points,
     progress::Progress,
@@ -47,7 +47,7 @@ pub(super) struct SweepTask<'a> {
     pub(super) simulator: Simulator,
     pub(super) observables: &'a [Parametric],
     /// The observables on the qubits that the circuit uses, if they have no parameters.
-    pub(super) constant: Option<Vec<Named>>,
+    pub(super) constant: Option<Vec<PauliSum>>,
     /// True if density matrices run the circuit.
     pub(super) density: bool,
     /// The qubits that counts and probabilities are of, if not of all.
@@ -93,13 +93,13 @@ impl SweepTask<'_> {
         &self,
         points: &Points,
         row: usize,
-    ) -> Result<Cow<'_, [Named]>, Failure> {
+    ) -> Result<Cow<'_, [PauliSum]>, Failure> {
         if let Some(constant) = &self.constant {
             return Ok(Cow::Borrowed(constant));
         }
         let mut observables = points.observables(self.observables, row)?;
         for observable in &mut observables {
-            observable.sum = self.compact.observable(&observable.sum).map_err(Failure::input)?;
+            *observable = self.compact.observable(observable).map_err(Failure::input)?;
         }
         Ok(Cow::Owned(observables))
     }
@@ -214,11 +214,11 @@ impl SweepTask<'_> {
         &self,
         simulator: &Simulator,
         state: StateHandle<T>,
-        (keep, observables): (bool, &[Named]),
+        (keep, observables): (bool, &[PauliSum]),
         alone: bool,
     ) -> Result<RunResult<T>, SimulateError> {
-        let expectation = |o: &Named| {
-            let value = state.expectation(&o.sum, &simulator.threads)?;
+        let expectation = |o: &PauliSum| {
+            let value = state.expectation(o, &simulator.threads)?;
             Ok(Expectation { value, stderr: None })
         };
         let expectations =
@@ -236,7 +236,7 @@ impl SweepTask<'_> {
                         progress.report(done as u64, all as u64);
                     }
                 };
-                let seed = self.common.seed;
+                let seed = self.common.seed();
                 Some(match self.marginal {
                     Some(marginal) => {
                         let by_state = state.sample_counts_reporting(
@@ -261,7 +261,7 @@ impl SweepTask<'_> {
         let threads = &simulator.threads;
         let state = state.into_state(threads)?;
         if self.args.variance {
-            let variance = |o: &Named| state.variance(&o.sum, threads);
+            let variance = |o: &PauliSum| state.variance(o, threads);
             point.variances = observables.iter().map(variance).collect::<Result<_, _>>()?;
         }
         if self.args.covariance {
@@ -299,7 +299,7 @@ impl SweepTask<'_> {
         circuit: &Circuit,
         mut bound: BoundCircuit<Complex<T>>,
         start: Option<StateVector<Complex<T>>>,
-        observables: &[Named],
+        observables: &[PauliSum],
     ) -> Result<RunResult<T>, SimulateError> {
         if let Some(state) = &start {
             bound = bound.starting_from(state.clone())?;
@@ -312,7 +312,7 @@ impl SweepTask<'_> {
                 simulator.distribution(bound, MOST_OUTCOMES)?.into_iter().unzip();
             let shots = usize::try_from(shots).unwrap_or(usize::MAX);
             let mut counts = BTreeMap::new();
-            for (k, count) in sample(p, shots, self.common.seed, &simulator.threads)? {
+            for (k, count) in sample(p, shots, self.common.seed(), &simulator.threads)? {
                 *counts.entry(bits[k].text(circuit)).or_insert(0) += count;
             }
             point.counts = Some(counts);
@@ -321,11 +321,11 @@ impl SweepTask<'_> {
             let threads = &simulator.threads;
             let rho = simulator.average(&bound)?;
             let expectation =
-                |o: &Named| Ok(Expectation { value: rho.expectation(&o.sum)?, stderr: None });
+                |o: &PauliSum| Ok(Expectation { value: rho.expectation(o)?, stderr: None });
             point.expectations =
                 observables.iter().map(expectation).collect::<Result<_, SimulateError>>()?;
             if self.args.variance {
-                let variance = |o: &Named| rho.variance(&o.sum, threads);
+                let variance = |o: &PauliSum| rho.variance(o, threads);
                 point.variances = observables.iter().map(variance).collect::<Result<_, _>>()?;
             }
             if self.args.covariance {
@@ -361,7 +361,7 @@ impl SweepTask<'_> {
         bound: &BoundCircuit<Complex<T>>,
     ) -> Result<BTreeMap<Bits, u64>, SimulateError> {
         let shots = usize::try_from(self.args.shots.unwrap_or(DEFAULT_SHOTS)).unwrap_or(usize::MAX);
-        simulator.trajectory_counts(bound, shots, self.common.seed)
+        simulator.trajectory_counts(bound, shots, self.common.seed())
     }
 
     fn many_trajectories<T: Number>(
@@ -370,13 +370,13 @@ impl SweepTask<'_> {
         circuit: &Circuit,
         mut bound: BoundCircuit<Complex<T>>,
         start: Option<StateVector<Complex<T>>>,
-        (keep, observables): (bool, &[Named]),
+        (keep, observables): (bool, &[PauliSum]),
     ) -> Result<RunResult<T>, SimulateError> {
         if let Some(state) = &start {
             bound = bound.starting_from(state.clone())?;
         }
         let bound = &bound;
-        let seed = self.common.seed;
+        let seed = self.common.seed();
         let shots = usize::try_from(self.args.shots.unwrap_or(DEFAULT_SHOTS)).unwrap_or(usize::MAX);
         let mut point = RunResult::new();
         if self.args.shots.is_some() {
@@ -385,8 +385,7 @@ impl SweepTask<'_> {
             point.counts = Some(self.counts(simulator, circuit, bound)?);
         }
         if !observables.is_empty() {
-            let sums: Vec<_> = observables.iter().map(|o| o.sum.clone()).collect();
-            let means = simulator.trajectory_expectations(bound, &sums, shots, seed)?;
+            let means = simulator.trajectory_expectations(bound, observables, shots, seed)?;
             point.expectations = means
                 .into_iter()
                 .map(|m| Expectation { value: T::lit(m.value), stderr: m.stderr.map(T::lit) })
@@ -409,12 +408,12 @@ impl SweepTask<'_> {
 
 /// Returns the covariance of each pair of observables: a matrix that is symmetric.
 fn covariances<T: Number>(
-    observables: &[Named],
+    observables: &[PauliSum],
     of: impl Fn(&PauliSum, &PauliSum) -> Result<T, StateError>,
 ) -> Result<Vec<Vec<T>>, StateError> {
     let mut rows: Vec<Vec<T>> = Vec::new();
     for a in observables {
-        let row = (0..=rows.len()).map(|k| of(&a.sum, &observables[k].sum));
+        let row = (0..=rows.len()).map(|k| of(a, &observables[k]));
         let row: Vec<T> = row.collect::<Result<_, _>>()?;
         rows.iter_mut().zip(&row).for_each(|(upper, x)| upper.push(*x));
         rows.push(row);
@@ -441,7 +440,7 @@ fn sample<T: Number>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{args::Precision, observables, options::Noisy, terminal::Terminal};
+    use crate::{given::Given, options::ValueArgs, terminal::Terminal};
 
     /// Measures in the middle and goes on.
     #[test]
@@ -450,35 +449,9 @@ mod tests {
         circuit.add_register("c", 2).unwrap();
         circuit.h(0).unwrap().measure(0, 0).unwrap().cx(0, 1).unwrap().h(0).unwrap();
         circuit.measure(1, 1).unwrap();
-        let args = Run {
-            file: "-".into(),
-            shots: Some(400),
-            observables: Vec::new(),
-            amplitudes: true,
-            probabilities: false,
-            variance: false,
-            covariance: false,
-            qubits: Vec::new(),
-            input: None,
-            output: None,
-            noisy: Noisy::Auto,
-            values: crate::args::ValueArgs::default(),
-        };
-        let common = Common {
-            threads: 1,
-            precision: Precision::F64,
-            seed: 1,
-            quiet: true,
-            memory_limit: None,
-            max_steps: 0,
-            max_rounds: None,
-            max_gates: 0,
-            json: false,
-            allow_nonfinite: false,
-            backend: Default::default(),
-            plugins: Default::default(),
-        };
-        let constant = Some(vec![observables::read("Z1", 2).unwrap()]);
+        let args = Run { shots: Some(400), amplitudes: true, ..Run::default() };
+        let common = Common { threads: Some(1), seed: Some(1), ..Common::default() };
+        let constant = Some(vec![PauliSum::parse_on("Z1", 2).unwrap()]);
         let task = SweepTask {
             args: &args,
             common: &common,
@@ -491,8 +464,8 @@ mod tests {
             marginal: None,
             progress: Mutex::new(Progress::new(&Terminal::new(true), "gates")),
         };
-        let given = crate::given::Given::read(&crate::args::ValueArgs::default(), "--set").unwrap();
-        let points = Points::read(&circuit, &given).unwrap();
+        let given = Given::read(&ValueArgs::default(), "--set").unwrap();
+        let points = Points::read_with(&circuit, Vec::new(), &given).unwrap();
         let point = task.points::<f64>(&points, None).unwrap().0.remove(0);
         let counts = point.counts.unwrap();
         assert_eq!(counts.keys().collect::<Vec<_>>(), ["00", "11"]);

@@ -40,8 +40,8 @@ use toml::{
 };
 
 use crate::{
-    config_file::{boolean, in_order, integer, real, string, strings},
     report::Failure,
+    toml_values::{boolean, in_order, integer, real, string, strings},
 };
 
 /// All that a config file says about plugins.
@@ -102,7 +102,7 @@ const RULE: &[&str] = &["program", "file", "verify"];
 const SELECTION: &[&str] = &["only", "except"];
 
 /// The keys of a config file that are read here.
-pub const KEYS: [&str; 3] = ["plugins", "plugin", "rule"];
+pub(crate) const KEYS: [&str; 3] = ["plugins", "plugin", "rule"];
 
 /// Reads the tables out of a config file.
 ///
@@ -111,7 +111,7 @@ pub const KEYS: [&str; 3] = ["plugins", "plugin", "rule"];
 pub fn read(name: &str, text: &str, document: &DeTable<'_>) -> Result<PluginsTable, Failure> {
     let mut table =
         PluginsTable { name: name.to_owned(), text: text.to_owned(), ..PluginsTable::default() };
-    table.settings.cache = super::cache::folder();
+    table.settings.cache = cache_folder();
     let folder = Path::new(name).parent().unwrap_or(Path::new(""));
     read_all(&mut table, folder, document).map_err(|fault| {
         let label = if fault.known.is_empty() { "" } else { "not an option" };
@@ -330,4 +330,20 @@ fn options(value: &DeValue<'_>) -> Result<Vec<(String, String)>, String> {
         .into_iter()
         .map(|(k, v)| Ok((k.get_ref().to_string(), text(v.get_ref())?)))
         .collect()
+}
+
+/// Returns the folder of the cache of plugins that agreed: that of this program among the user's
+/// caches; `None` where the system names none.
+fn cache_folder() -> Option<PathBuf> {
+    let caches = if cfg!(windows) {
+        absolute("LOCALAPPDATA")?
+    } else {
+        absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?
+    };
+    Some(caches.join("ketgrad").join("plugins"))
+}
+
+/// Returns a path in the environment; a relative one counts for nothing, say the rules of XDG.
+fn absolute(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }

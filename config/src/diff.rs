@@ -1,34 +1,26 @@
 //! The verb `diff`: the value and the derivatives of a program at a point, or the program that
 //! computes them.
 
-pub(crate) mod at;
-
-use std::{
-    io::{self, Write},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use ketgrad_core::{
     array::indices_text,
     emit::{emit_dot, emit_latex, emit_rust},
-    errors::Errors,
-    exec::{Datum, Derivatives, DeriveError, Limits},
-    ir::{Kind, Program},
-    pass::Level,
-    qasm::{Label, Severity, SourceText},
+    exec::{Datum, Derivatives, DeriveError},
+    ir::Kind,
     text,
 };
-use ketgrad_plugin_host::Plugins;
 use num_complex::Complex;
 use serde_json::{Map, Value};
 
 use crate::{
-    args::Precision,
-    files::read_text,
+    answer::{Numbers, answer, in_text},
     memory::{self, Needs},
     npy::Number,
-    options::{Common, Diff, Emit, Source},
-    report::{Failure, Remark, Status},
+    options::{Common, Diff, Emit, Precision},
+    point::arguments,
+    program::{self, failed, limits},
+    report::Failure,
     terminal::{Answer, Terminal},
 };
 
@@ -42,57 +34,42 @@ const SHORT: Duration = Duration::from_millis(500);
 /// The bytes of a number under its name on the way to text, about.
 const NAMED: u128 = 200;
 
-/// The result: the members of the JSON object, in order, and the text for people.
-struct Derived {
-    json: Option<Map<String, Value>>,
-    text: String,
-}
-
-impl Answer for Derived {
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        match &self.json {
-            Some(object) => {
-                serde_json::to_writer(&mut *out, object)?;
-                writeln!(out)
-            }
-            None => out.write_all(self.text.as_bytes()),
-        }
-    }
-}
-
 /// Runs `diff`.
 ///
 /// # Errors
 /// [`Failure`] if the program, the point or the function is at fault.
-pub fn diff(args: &Diff, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
-    match common.precision {
-        Precision::F64 => differentiate::<f64>(args, common, terminal),
-        Precision::F32 => differentiate::<f32>(args, common, terminal),
+pub(crate) fn diff(
+    args: &Diff,
+    common: &Common,
+    terminal: &Terminal,
+) -> Result<Box<dyn Answer>, Failure> {
+    let emit = args.settle()?;
+    match common.precision() {
+        Precision::F64 => differentiate::<f64>(args, emit, common, terminal),
+        Precision::F32 => differentiate::<f32>(args, emit, common, terminal),
     }
 }
 
 fn differentiate<T: Number>(
     args: &Diff,
+    emit: Option<Emit>,
     common: &Common,
     terminal: &Terminal,
 ) -> Result<Box<dyn Answer>, Failure> {
-    let (name, source) = read(&args.source)?;
+    let (name, source) = program::read(args.source.as_deref(), args.file.as_deref())?;
     let start = Instant::now();
     let plugins = common.plugins.load(terminal)?;
-    let (program, entry) = parse(&name, &source, args.function.as_deref(), &plugins)?;
+    let (program, entry) = program::parse(&name, &source, args.function.as_deref(), &plugins)?;
     let host = plugins.host();
-    let limits = Limits::new()
-        .with_steps(common.max_steps)
-        .with_work(common.max_steps.saturating_mul(1000))
-        .with_memory(memory::program(common));
+    let limits = limits(common, memory::program(common.memory_limit));
     let in_words = |e: &dyn std::fmt::Display| Failure::input(format_args!("{name}: {e}"));
     let failed = |e: DeriveError| failed(&name, &source, &e, &plugins);
     let mut f = Derivatives::<Complex<T>>::new(&program, &entry)
         .map_err(failed)?
         .with_host(&*host)
         .with_limits(limits)
-        .with_level(args.level);
-    if let Some(emit) = args.emit {
+        .with_level(args.level());
+    if let Some(emit) = emit {
         let text = match emit {
             Emit::Ir => f.ir(),
             Emit::Adjoint => {
@@ -128,7 +105,7 @@ fn differentiate<T: Number>(
     }
 
     let mut params = program.functions[f.function()].params.clone();
-    let mut point = at::arguments::<T>(&params, &args.point)?;
+    let mut point = arguments::<T>(&params, &args.at, args.params.as_deref())?;
     if !args.by.is_empty() {
         let unknown = args.by.iter().find(|name| params.iter().all(|p| p.name != **name));
         if let Some(name) = unknown {
@@ -244,42 +221,6 @@ fn located<T: Number>(
     }
 }
 
-/// Returns a program's text, and the name to call it by.
-pub(crate) fn read(source: &Source) -> Result<(String, String), Failure> {
-    match source {
-        Source::Text(text) => Ok(("-e".to_owned(), text.clone())),
-        Source::File(file) => read_text(file),
-    }
-}
-
-/// Returns the program, and the name of the function asked for, which is its last one if none is.
-pub(crate) fn parse(
-    name: &str,
-    source: &str,
-    function: Option<&str>,
-    plugins: &Plugins,
-) -> Result<(Program, String), Failure> {
-    let program = text::parse_program_with(source, plugins.rules());
-    let program = program.map_err(|errors| faulty(name, source, errors))?;
-    let entry = function.map(str::to_owned).or_else(|| text::entry(source));
-    let entry = entry.ok_or_else(|| Failure::input(format_args!("{name} has no function")))?;
-    Ok((program, entry))
-}
-
-/// Returns the answer: the members of the object with the time they took, or the text for people.
-pub(crate) fn answer(
-    common: &Common,
-    start: Instant,
-    text: String,
-    object: impl IntoIterator<Item = (&'static str, Value)>,
-) -> Box<dyn Answer> {
-    let seconds = ("seconds", Value::from(start.elapsed().as_secs_f64()));
-    let json = common.json.then(|| {
-        object.into_iter().chain([seconds]).map(|(key, value)| (key.to_owned(), value)).collect()
-    });
-    Box::new(Derived { json, text })
-}
-
 /// Returns a matrix of derivatives, row by row, under the names of its rows and columns.
 fn named<T: Number>(
     matrix: Vec<Vec<T>>,
@@ -353,92 +294,11 @@ fn leaves<T: Number>(
     }
 }
 
-/// Turns numbers into JSON and remembers the first that has none.
-#[derive(Default)]
-pub(crate) struct Numbers {
-    nonfinite: Option<String>,
-}
-
 impl Numbers {
-    /// Refuses numbers that are not finite, or notes that null replaces them.
-    pub(crate) fn report(&self, common: &Common, terminal: &Terminal) -> Result<(), Failure> {
-        match &self.nonfinite {
-            Some(what) if !common.allow_nonfinite => {
-                Err(Failure::input(what).help("--allow-nonfinite prints null instead"))
-            }
-            Some(what) => {
-                terminal.note(&format!("note: {what}; null stands for it"));
-                Ok(())
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Returns a number, or null if it has no text in JSON.
-    pub(crate) fn real<T: Number>(&mut self, x: T, what: &str) -> Value {
-        if !x.finite() {
-            self.nonfinite.get_or_insert_with(|| format!("{what} is {x:?}"));
-            return Value::Null;
-        }
-        serde_json::to_value(x).unwrap_or(Value::Null)
-    }
-
     fn leaf<T: Number>(&mut self, leaf: &Leaf<T>, what: &str) -> Value {
         match leaf {
             Leaf::Real(x) => self.real(*x, what),
             Leaf::Complex(z) => Value::Array(vec![self.real(z.re, what), self.real(z.im, what)]),
         }
-    }
-}
-
-/// Formats `value  0.2`, and one line for each member of an object.
-pub(crate) fn in_text(key: &str, value: &Value) -> String {
-    let Value::Object(members) = value else { return format!("{key}  {value}\n") };
-    let width = members.keys().map(|k| k.chars().count()).max().unwrap_or(0);
-    let mut out = format!("{key}\n");
-    for (name, member) in members {
-        let member = match member {
-            Value::Object(row) => row.values().map(Value::to_string).collect::<Vec<_>>().join("  "),
-            one => one.to_string(),
-        };
-        out.push_str(&format!("  {name:width$}  {member}\n"));
-    }
-    out
-}
-
-/// Returns the errors of a program text, underlined.
-pub(crate) fn faulty(name: &str, source: &str, errors: Errors<text::TextError>) -> Failure {
-    let remarks = errors.into_iter().map(|e| Remark {
-        severity: Severity::Error,
-        message: e.kind.to_string(),
-        help: None,
-        labels: vec![Label { source: 0, span: e.start..e.end, text: String::new() }],
-    });
-    Failure {
-        status: Status::Input,
-        remarks: remarks.collect(),
-        sources: vec![SourceText { name: name.to_owned(), text: source.to_owned() }],
-    }
-}
-
-/// Returns the failure of a program that was read, underlined where it arose.
-pub(crate) fn failed(name: &str, source: &str, error: &DeriveError, plugins: &Plugins) -> Failure {
-    let message = plugins.missing_derivative(error).unwrap_or_else(|| error.to_string());
-    let at = error.position();
-    // The picture says the place.
-    let what = at.and_then(|at| message.strip_prefix(&format!("{at}: "))).unwrap_or(&message);
-    match at.and_then(|at| text::token_at(source, at)) {
-        Some(span) => Failure::input(what).with_label(name, source, span, ""),
-        None => Failure::input(format_args!("{name}: {what}")),
-    }
-}
-
-/// Returns the level of optimization that the options ask for.
-#[must_use]
-pub fn level(no_optimize: bool, algebraic: bool) -> Level {
-    match (no_optimize, algebraic) {
-        (true, _) => Level::None,
-        (false, true) => Level::Algebraic,
-        (false, false) => Level::Strict,
     }
 }

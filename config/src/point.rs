@@ -4,12 +4,9 @@
 //! A real number may be any constant expression, or `inf`, `-inf`, `nan`. A complex one is `1+2i`,
 //! `-i`, or `complex(x, y)` of such expressions. Arrays are written in brackets, those of several
 //! axes row by row, or in a NumPy file after `@`; tuples and structs in parentheses, field by
-//! field. Or all values in a file: see [`Point`].
+//! field. Or all values in a file: see [`arguments`].
 
-use std::{
-    ops::Range,
-    path::{Path, PathBuf},
-};
+use std::{ops::Range, path::Path};
 
 use ketgrad_core::{
     exec::Datum,
@@ -31,26 +28,19 @@ type PointValue<T> = Datum<Complex<T>>;
 /// Largest number of axes of an array.
 const MAX_AXES: usize = 32;
 
-/// Point at which a program is evaluated.
-#[derive(Clone, Debug, Default)]
-pub struct Point {
-    /// Values by name, as `--at` takes them.
-    pub at: Vec<String>,
-    /// A JSON file of values by name, or a NumPy file; `at` wins over it.
-    pub file: Option<PathBuf>,
-}
-
-/// Returns the arguments of a function, in the order of its parameters.
+/// Returns the arguments of a function, in the order of its parameters: values by name, as `--at`
+/// takes them, which win over those of a file, JSON by name or NumPy.
 ///
 /// # Errors
 /// [`Failure`] for a value that does not fit its kind, an unknown name, a name given twice, a file
 /// that cannot be read or does not fit, or parameters without a value, all of which are listed.
 pub(crate) fn arguments<T: Number>(
     params: &[Param],
-    point: &Point,
+    at: &[String],
+    file: Option<&Path>,
 ) -> Result<Vec<PointValue<T>>, Failure> {
-    let mut values = given(params, &point.at)?;
-    match &point.file {
+    let mut values = given(params, at)?;
+    match file {
         Some(path) if is_npy(path) => table(params, path, &mut values)?,
         Some(path) => {
             let file = path.display().to_string();
