@@ -296,31 +296,37 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
                 _ => ChunkSource::Array(start),
             });
         }
+        // The results of steps that have run, borrowed until the next one writes.
+        macro_rules! chunk {
+            () => {
+                Chunk {
+                    sources,
+                    steps: works,
+                    slots: *slots,
+                    operands,
+                    windows,
+                    reals,
+                    complexes,
+                    start,
+                    len,
+                }
+            };
+        }
         for work in works.iter() {
             let slot = work.slot;
             let (mut real, mut complex) =
                 (std::mem::take(&mut reals[slot]), std::mem::take(&mut complexes[slot]));
-            let stretch = Chunk {
-                sources,
-                steps: works,
-                slots: *slots,
-                operands,
-                windows,
-                reals,
-                complexes,
-                start,
-                len,
-            };
-            let read = ChunkInputs { chunk: &stretch, from: work.from };
+            let chunk = chunk!();
+            let read = ChunkInputs { chunk: &chunk, from: work.from };
             let done = if let Some(twice) = work.pair {
-                let range = stretch.range(work, &real);
-                T::twice_all(twice, work.from.map(|place| stretch.reals(place)), &mut real[range]);
+                let range = chunk.range(work, &real);
+                T::twice_all(twice, work.from.map(|place| chunk.reals(place)), &mut real[range]);
                 Ok(())
             } else if work.complex {
-                let range = stretch.range(work, &complex);
+                let range = chunk.range(work, &complex);
                 run(work.op, &read, true, &mut [], &mut complex[range])
             } else {
-                let range = stretch.range(work, &real);
+                let range = chunk.range(work, &real);
                 run(work.op, &read, false, &mut real[range], &mut [])
             };
             (reals[slot], complexes[slot]) = (real, complex);
@@ -328,24 +334,14 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
                 (Some(work.at), ArrayError::Undecided { op: work.op.name(), source })
             })?;
         }
-        let stretch = Chunk {
-            sources,
-            steps: works,
-            slots: *slots,
-            operands,
-            windows,
-            reals,
-            complexes,
-            start,
-            len,
-        };
+        let chunk = chunk!();
         for (output, result) in outputs.iter_mut().zip(results) {
             match output {
                 OutputSpec::Sums(place, _, runs) => {
-                    accumulate_chunk(&stretch, *place, result, runs.as_mut())
+                    accumulate_chunk(&chunk, *place, result, runs.as_mut())
                 }
                 OutputSpec::Sum(place) | OutputSpec::Array(place @ StepInput::Operand(_), _) => {
-                    accumulate_chunk(&stretch, *place, result, None);
+                    accumulate_chunk(&chunk, *place, result, None);
                 }
                 _ => {}
             }
