@@ -251,11 +251,7 @@ pub(super) fn pull(
             let others = r.conj(others);
             r.mul(others, bar)
         }
-        (A::ProdOthers, _) => {
-            let x = r.conj(x);
-            r.array_op(A::ProdPairs, &[x, bar])
-        }
-        (A::ProdPairs, 1) => {
+        (A::ProdOthers, _) | (A::ProdPairs, 1) => {
             let x = r.conj(x);
             r.array_op(A::ProdPairs, &[x, bar])
         }
@@ -371,11 +367,7 @@ pub(super) fn pull(
             let cofactors = r.conj(cofactors);
             r.mul(cofactors, bar)
         }
-        (A::Cofactors, _) => {
-            let a = r.conj(x);
-            r.array_op(A::CofactorsAlong, &[a, bar])
-        }
-        (A::CofactorsAlong, 1) => {
+        (A::Cofactors, _) | (A::CofactorsAlong, 1) => {
             let a = r.conj(x);
             r.array_op(A::CofactorsAlong, &[a, bar])
         }
