@@ -14,6 +14,7 @@ use ketgrad_core::{
     exec::{Colouring, Datum, Derivatives},
     text::parse_program,
 };
+use ketgrad_examples::Lcg;
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -45,7 +46,8 @@ fn arguments(x: &[f64]) -> Result<[Datum<f64>; 2], Failure> {
 
 fn main() -> Result<(), Failure> {
     // The points are between -1 and 1; the cameras, turned a little, look at them from 6 away.
-    let mut noise = noise();
+    let mut random = Lcg(12_345);
+    let mut noise = || random.signed();
     let mut truth: Vec<f64> = (0..UNKNOWNS).map(|_| noise()).collect();
     for camera in truth[..CAMERAS * 11].chunks_exact_mut(11) {
         camera[..3].iter_mut().for_each(|x| *x *= 0.2);
@@ -105,14 +107,4 @@ fn distance(errors: &[f64]) -> f64 {
 
 fn numbers(value: &Datum<f64>) -> Vec<f64> {
     if let Datum::Reals(xs) = value { xs.to_vec() } else { vec![] }
-}
-
-/// Numbers between -1 and 1, from a small generator.
-fn noise() -> impl FnMut() -> f64 {
-    let mut state = 12_345u64;
-    move || {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
 }

@@ -13,6 +13,7 @@ use ketgrad_core::{
     optimize::{Lbfgs, Objective, Optimizer, Stopping, minimize},
     text::parse_program,
 };
+use ketgrad_examples::Lcg;
 
 const POINTS: usize = 300;
 /// Centres of the three clusters, their widths along each axis, and the share of the points in
@@ -76,17 +77,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Points of the three clusters, from a small generator.
+/// Points of the three clusters.
 fn points() -> Vec<[f64; 2]> {
-    let mut state = 12_345u64;
-    let mut uniform = || {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((state >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-    };
+    let mut random = Lcg(12_345);
     // Box and Muller.
     let mut normal = || {
-        let (r, angle) = ((-2.0 * uniform().ln()).sqrt(), std::f64::consts::TAU * uniform());
+        let (u, v) = (random.unit(), random.unit());
+        let (r, angle) = ((-2.0 * u.ln()).sqrt(), std::f64::consts::TAU * v);
         [r * angle.cos(), r * angle.sin()]
     };
     let mut points = Vec::with_capacity(POINTS);

@@ -14,6 +14,7 @@ use ketgrad_core::{
     ir::Program,
     text::parse_program,
 };
+use ketgrad_examples::Lcg;
 
 const POINTS: usize = 200;
 const STEPS: usize = 400;
@@ -37,10 +38,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let source =
         NETWORK.replace("SIGNS", &format!("{signs:?}")).replace("POINTS", &format!("{points:?}"));
     let program = parse_program(&source)?;
-    let mut dice = Dice(1);
+    let mut random = Lcg(1);
     let mut layer =
         |shape: &[usize], size: f64| -> Result<Datum<f64>, Box<dyn std::error::Error>> {
-            let items = (0..shape.iter().product()).map(|_| size * dice.next()).collect();
+            let items = (0..shape.iter().product()).map(|_| size * random.signed()).collect();
             Ok(Datum::reals_of(shape, items)?)
         };
     let mut weights = vec![
@@ -78,13 +79,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 /// Points on two half circles, with noise, and which of them each is on.
 fn moons() -> (Vec<[f64; 2]>, Vec<f64>) {
-    let mut dice = Dice(7);
+    let mut random = Lcg(7);
     let point = |k: usize| {
         let angle = std::f64::consts::PI * (k / 2) as f64 / (POINTS / 2 - 1) as f64;
         let (x, y) = (angle.cos(), angle.sin());
         let upper = k.is_multiple_of(2);
         let (x, y) = if upper { (x, y) } else { (1.0 - x, 0.5 - y) };
-        ([x + 0.1 * dice.next(), y + 0.1 * dice.next()], if upper { 1.0 } else { -1.0 })
+        ([x + 0.1 * random.signed(), y + 0.1 * random.signed()], if upper { 1.0 } else { -1.0 })
     };
     (0..POINTS).map(point).unzip()
 }
@@ -156,15 +157,4 @@ fn picture(
         "<text x=\"430\" y=\"14\" font-size=\"12\">loss, from {top:.2}, over {STEPS} steps</text>\n</svg>"
     )?;
     Ok(svg)
-}
-
-/// Numbers in (-1, 1) that look random and are the same on every run.
-struct Dice(u64);
-
-impl Dice {
-    fn next(&mut self) -> f64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
 }

@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use ketgrad_core::basis::{
-    BasisError, MAX_QUBITS, bcomspace, bitstring, bmask, bsubspace, deposit, log2i,
+    BasisError, MAX_QUBITS, bcomspace, bitstring, bmask, bsubspace, deposit, gather_bits, log2i,
+    odd, scatter_bits,
 };
 use proptest::prelude::*;
 
@@ -133,5 +134,34 @@ proptest! {
             expected |= (bits >> k & 1) << q;
         }
         prop_assert_eq!(deposit(bits, mask), expected);
+    }
+
+    #[test]
+    fn gathered_bits_are_those_at_the_positions_in_order(
+        bits in any::<usize>(),
+        positions in Just((0..usize::BITS as usize).collect::<Vec<_>>()).prop_shuffle(),
+        len in 0..=usize::BITS as usize,
+    ) {
+        let positions = &positions[..len];
+        // Digit by digit, as texts: bit q is the digit q from the right.
+        let digit = |x: usize, q: usize| format!("{x:0128b}").chars().rev().nth(q);
+        let gathered = gather_bits(bits, positions);
+        for k in 0..usize::BITS as usize {
+            let expected = positions.get(k).map_or(Some('0'), |q| digit(bits, *q));
+            prop_assert_eq!(digit(gathered, k), expected);
+        }
+        let scattered = scatter_bits(bits, positions);
+        for q in 0..usize::BITS as usize {
+            let k = positions.iter().position(|p| *p == q);
+            prop_assert_eq!(digit(scattered, q), k.map_or(Some('0'), |k| digit(bits, k)));
+        }
+        prop_assert_eq!(scatter_bits(bits, positions.iter().copied()), scattered);
+    }
+
+    #[test]
+    fn a_parity_is_that_of_the_digits(bits in any::<u64>()) {
+        let ones = format!("{bits:b}").matches('1').count();
+        prop_assert_eq!(odd(bits), ones % 2 == 1);
+        prop_assert_eq!(odd(bits & 0xff), odd(bits as u8));
     }
 }

@@ -18,7 +18,7 @@ use ketgrad_core::{
     equivalent::{EquivalenceSettings, equivalent},
     exec::{Datum, Derivatives},
     hybrid::{Circuits, Expectation},
-    kernel::{Executors, Threads},
+    kernel::{DeviceStateVector, ExecuteError, Executors, Operator, OverlapProbe, Threads},
     observable::PauliSum,
     optimize::{
         Adam, Lbfgs, NelderMead, NewtonCg, Optimizer, Spsa, StopReason, Stopping, minimize,
@@ -28,7 +28,7 @@ use ketgrad_core::{
     plan::Fast,
     problem,
     qasm::{QasmOptions, parse},
-    simulate::{BoundCircuit, Shots, Simulator},
+    simulate::{BoundCircuit, Shots, Simulator, StateHandle},
     state::StateVector,
     text::parse_program_with,
 };
@@ -301,4 +301,71 @@ fn pools_of_the_caller_change_no_bit() {
         Simulator::new().with_threads(threads).run_shots::<f64>(&dynamic, &[], 500, 3).unwrap()
     };
     assert_eq!(shots(Threads::current()), shots(Threads::serial()));
+}
+
+/// A device that keeps a coin in |+>, and can only sample it.
+struct Coin;
+
+type Done<T> = Result<T, ExecuteError>;
+
+fn only_samples<T>() -> Done<T> {
+    Err(ExecuteError::new("coin", "a coin only has samples"))
+}
+
+impl DeviceStateVector<Complex<f64>> for Coin {
+    fn n_qubits(&self) -> usize {
+        1
+    }
+    fn apply(&mut self, _: &[Operator<Complex<f64>>]) -> Done<()> {
+        only_samples()
+    }
+    fn apply_pair(
+        &mut self,
+        _: &mut dyn DeviceStateVector<Complex<f64>>,
+        _: &[Operator<Complex<f64>>],
+        _: &[OverlapProbe],
+    ) -> Done<Vec<f64>> {
+        only_samples()
+    }
+    fn expectation(&self, _: &PauliSum) -> Done<f64> {
+        only_samples()
+    }
+    fn observed_into(&self, _: &PauliSum, _: &mut dyn DeviceStateVector<Complex<f64>>) -> Done<()> {
+        only_samples()
+    }
+    fn observed(&self, _: &PauliSum) -> Done<Box<dyn DeviceStateVector<Complex<f64>>>> {
+        only_samples()
+    }
+    fn inner(&self, _: &dyn DeviceStateVector<Complex<f64>>) -> Done<Complex<f64>> {
+        only_samples()
+    }
+    fn sample(&self, uniforms: &[f64]) -> Done<Vec<usize>> {
+        Ok(uniforms.iter().map(|u| usize::from(*u >= 0.5)).collect())
+    }
+    fn download(&self, _: &mut [Complex<f64>]) -> Done<()> {
+        only_samples()
+    }
+    fn wait(&self) -> Done<()> {
+        Ok(())
+    }
+    fn copy(&self) -> Done<Box<dyn DeviceStateVector<Complex<f64>>>> {
+        Ok(Box::new(Coin))
+    }
+}
+
+#[test]
+fn samples_of_a_state_are_cancelled_between_rounds_wherever_it_is() {
+    // Three rounds of 2^17 shots, or of 2^20.
+    let plus = StateVector::from_vector(vec![Complex::from(0.5f64.sqrt()); 2]).unwrap();
+    let states = [
+        ("host", StateHandle::Host(plus), 300_000),
+        ("device", StateHandle::Device(Box::new(Coin)), 2_200_000),
+    ];
+    for (what, state, shots) in states {
+        let cancelled = cancelled_anywhere(what, |token| {
+            let threads = Threads::serial().with_cancellation(token);
+            Ok(state.sample_counts(shots, 1, &threads)?)
+        });
+        assert!(cancelled >= 3, "{what}: {cancelled}");
+    }
 }

@@ -32,10 +32,12 @@
 //!
 //! The idea is that of Yao's BitBasis (Luo, Liu, Zhang, Wang, Quantum 4, 341 (2020)).
 
+mod bits;
 mod walsh;
 
 use std::fmt;
 
+pub use bits::{deposit, gather_bits, odd, scatter_bits};
 pub(crate) use walsh::{signed_sum, walsh_hadamard};
 
 use num_traits::{PrimInt, Unsigned};
@@ -261,32 +263,6 @@ pub(crate) fn reduce<T: PrimInt + Unsigned>(basis: &[T], vector: T) -> T {
 pub(crate) fn extend<T: PrimInt + Unsigned>(basis: &mut Vec<T>, reduced: T) {
     basis.iter_mut().for_each(|b| *b = reduce(&[reduced], *b));
     basis.push(reduced);
-}
-
-/// Returns true if an odd number of bits is set (the parity). O(1).
-#[inline(always)]
-pub(crate) fn odd(bits: usize) -> bool {
-    bits.count_ones() % 2 == 1
-}
-
-/// Places the low bits of `bits` at the set positions of `mask`, lowest first (the `pdep` of
-/// Hacker's Delight, section 7-5).
-///
-/// ```
-/// assert_eq!(ketgrad_core::basis::deposit(0b101, 0b11010), 0b10010);
-/// ```
-#[must_use]
-pub fn deposit(mut bits: usize, mut mask: usize) -> usize {
-    let mut out = 0;
-    while mask != 0 && bits != 0 {
-        let lowest = mask & mask.wrapping_neg();
-        if bits & 1 == 1 {
-            out |= lowest;
-        }
-        bits >>= 1;
-        mask ^= lowest;
-    }
-    out
 }
 
 impl IntoIterator for BitSubspace {

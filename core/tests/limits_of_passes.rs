@@ -10,7 +10,7 @@ use ketgrad_core::{
     entity::FuncId,
     exec::{Bytecode, Datum, Executable, Limits, Machine, NoHost},
     ir::{Program, check_shapes, check_shapes_within, verify},
-    pass::{InlineLimits, Level, optimize_all, optimize_all_within},
+    pass::{InlineLimits, Level, inline_once, optimize_all, optimize_all_within},
     text::parse_program,
 };
 use num_complex::Complex;
@@ -40,6 +40,25 @@ fn all_limits() -> Vec<InlineLimits> {
 fn run(p: &Program, f: FuncId, args: &[Datum<C>]) -> Datum<C> {
     let code = Bytecode::compile(p, f).unwrap();
     code.call(&mut Machine::new(), &NoHost, &Limits::new(), args).unwrap()
+}
+
+/// Inlines callees that a function calls once, up to every size: values and sizes are right.
+/// Returns the number of different programs.
+fn inlined_once(program: &Program, root: FuncId, check: &dyn Fn(&Program, &InlineLimits)) -> usize {
+    let reachable = program.reachable(root);
+    let all: usize = reachable.iter().map(|&g| program.functions[g].size()).sum();
+    let (mut count, mut last) = (1, program.clone());
+    for once in (0..=2 * all).chain([usize::MAX]) {
+        let (mut better, limits) = (program.clone(), InlineLimits::new().with_once(once));
+        let changed = inline_once(&mut better, root, &limits);
+        assert_eq!(changed, better != *program, "{once}");
+        assert!(!changed || better.functions[root].size() < once, "{once}");
+        if better != last {
+            check(&better, &limits);
+            (count, last) = (count + 1, better);
+        }
+    }
+    count
 }
 
 fn calls(p: &Program, f: FuncId) -> usize {
@@ -76,20 +95,42 @@ fn what_is_inlined_changes_no_bit() {
                 // An operation that the interpreter lacks.
                 Err(why) => assert_eq!(why, Why::Unknown, "{source}"),
             }
+            let check = |better: &Program, limits: &InlineLimits| {
+                assert_eq!(verify(better), [], "{limits:?}\n{source}");
+                let value = run(better, root, &args);
+                let same = Val::of(&value).is_close(&Val::of(&expected), 0.0);
+                assert!(same, "{limits:?}: {value:?}, not {expected:?}\n{source}");
+            };
             for limits in all_limits() {
                 let mut better = program.clone();
                 optimize_all_within(&mut better, root, Level::Strict, &limits);
-                assert_eq!(verify(&better), [], "{limits:?}\n{source}");
-                let value = run(&better, root, &args);
-                let same = Val::of(&value).is_close(&Val::of(&expected), 0.0);
-                assert!(same, "{limits:?}: {value:?}, not {expected:?}\n{source}");
+                check(&better, &limits);
                 sizes.insert((seed, calls(&better, root)));
             }
+            inlined_once(&program, root, &check);
         }
     }
     assert!(known >= 6, "{known} of 18");
     // The limits do make a difference.
     assert!(sizes.len() > 3 * 9, "{sizes:?}");
+}
+
+#[test]
+fn callees_that_are_called_once_are_inlined_up_to_every_size() {
+    let mut source = String::from("fn f0(x) { sin(x) + 1 }\n");
+    for k in 1..8 {
+        source.push_str(&format!("fn f{k}(x) {{ f{}(x * 0.5) * x + cos(x) }}\n", k - 1));
+    }
+    let program = parse_program(&source).unwrap();
+    let f = program.lookup("f7").unwrap();
+    let args: [Datum<C>; 1] = [Datum::Real(0.7)];
+    let expected = Val::of(&run(&program, f, &args));
+    let check = |better: &Program, limits: &InlineLimits| {
+        assert_eq!(verify(better), [], "{limits:?}");
+        assert!(Val::of(&run(better, f, &args)).is_close(&expected, 0.0), "{limits:?}");
+    };
+    // One after the other, from none to all seven.
+    assert_eq!(inlined_once(&program, f, &check), 8);
 }
 
 #[test]

@@ -18,6 +18,7 @@
 use std::collections::HashMap;
 
 use ketgrad_core::{
+    basis::gather_bits,
     channel::{Channel, MAX_KRAUS_QUBITS},
     circuit::{After, Circuit, NoiseModel, NoiseRule},
     gate::{Gate, GateKind},
@@ -286,11 +287,8 @@ fn matrix(value: &Value) -> Option<KrausOperator> {
 /// Returns an operator on some of k qubits.
 fn embedded(operator: &KrausOperator, qubits: &[usize], k: usize) -> KrausOperator {
     let all: usize = qubits.iter().map(|q| 1 << q).sum();
-    let own = |index: usize| -> usize {
-        qubits.iter().enumerate().map(|(bit, q)| (index >> q & 1) << bit).sum()
-    };
     Matrix::from_fn(k, |i, j| match (i ^ j) & !all {
-        0 => operator[(own(i), own(j))],
+        0 => operator[(gather_bits(i, qubits), gather_bits(j, qubits))],
         _ => Complex::new(0.0, 0.0),
     })
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ketgrad_core::{
-    basis::bitstring,
+    basis::{bitstring, scatter_bits},
     circuit::{Circuit, Compact, Operation},
     kernel::Threads,
     simulate::Bits,
@@ -85,8 +85,7 @@ impl Marginal {
             (0..self.places.len()).filter(|j| self.places[*j].is_some()).collect();
         let mut all = vec![T::lit(0.0); 1 << self.places.len()];
         for (outcome, p) in used.iter().enumerate() {
-            all[bits.iter().enumerate().fold(0, |at, (k, bit)| at | (outcome >> k & 1) << bit)] =
-                *p;
+            all[scatter_bits(outcome, &bits)] = *p;
         }
         all
     }

@@ -395,12 +395,7 @@ impl PushforwardWriter<'_> {
             }
             Op::Select => {
                 let (yes, no) = (self.leaves(inst.args[1]), self.leaves(inst.args[2]));
-                let mut leaves = Vec::new();
-                for (a, b) in yes.into_iter().zip(no) {
-                    let kind = self.b.kind(a).clone();
-                    leaves.push(self.b.inst(Op::Select, &[args[0], a, b], kind));
-                }
-                leaves
+                self.selected(args[0], yes, no)
             }
             Op::Primitive(p) => {
                 let Some(rule) = rule(&self.engine.program, inst.op, Mode::Forward) else {
@@ -431,6 +426,15 @@ impl PushforwardWriter<'_> {
         Ok(())
     }
 
+    /// Selects between two values, leaf by leaf.
+    fn selected(&mut self, condition: Value, yes: Vec<Value>, no: Vec<Value>) -> Vec<Value> {
+        let select = |(a, b)| {
+            let kind = self.b.kind(a).clone();
+            self.b.inst(Op::Select, &[condition, a, b], kind)
+        };
+        yes.into_iter().zip(no).map(select).collect()
+    }
+
     /// Returns the reach of the tangent of a result, leaf by leaf.
     fn result_reach(&mut self, inst: &InstData, args: &[Value], y: Value) -> Option<Vec<Value>> {
         Some(match inst.op {
@@ -441,12 +445,7 @@ impl PushforwardWriter<'_> {
             }
             Op::Select => {
                 let (yes, no) = (self.reaches(inst.args[1]), self.reaches(inst.args[2]));
-                let mut leaves = Vec::new();
-                for (a, b) in yes.into_iter().zip(no) {
-                    let kind = self.b.kind(a).clone();
-                    leaves.push(self.b.inst(Op::Select, &[args[0], a, b], kind));
-                }
-                leaves
+                self.selected(args[0], yes, no)
             }
             Op::Primitive(_) | Op::Call(_) => {
                 let leaves = open(&mut self.b, y);

@@ -138,6 +138,15 @@ pub(crate) fn matmul_shape<S>(
 /// Smallest length of every axis at which a product in blocks pays for its packing.
 const BLOCKED: usize = 8;
 
+/// Returns the arrays, if their numbers are of the type `T`.
+fn arrays_of<'a, T: 'static>(
+    a: &'a dyn Any,
+    b: &'a dyn Any,
+    out: &'a mut dyn Any,
+) -> Option<(&'a Array<T>, &'a Array<T>, &'a mut Array<T>)> {
+    Some((a.downcast_ref()?, b.downcast_ref()?, out.downcast_mut()?))
+}
+
 /// Multiplies the given pairs of matrices in blocks, if their numbers are of the type `T`.
 fn blocked<T: Blocked + Conj>(
     a: &dyn Any,
@@ -147,13 +156,7 @@ fn blocked<T: Blocked + Conj>(
     sides: Sides,
     pairs: impl Iterator<Item = (usize, usize)>,
 ) -> bool {
-    let (Some(a), Some(b), Some(out)) = (
-        a.downcast_ref::<Array<T>>(),
-        b.downcast_ref::<Array<T>>(),
-        out.downcast_mut::<Array<T>>(),
-    ) else {
-        return false;
-    };
+    let Some((a, b, out)) = arrays_of::<T>(a, b, out) else { return false };
     // Transposing is a matter of steps; conjugates are made first.
     let conjugate = |x: &Array<T>, side| {
         (!T::REAL && sides == side).then(|| x.iter().map(Conj::conj).collect::<Vec<T>>())
@@ -179,13 +182,7 @@ fn narrow(
     sides: Sides,
     pairs: impl Iterator<Item = (usize, usize)>,
 ) -> bool {
-    let (Some(a), Some(b), Some(out)) = (
-        a.downcast_ref::<Array<f64>>(),
-        b.downcast_ref::<Array<f64>>(),
-        out.downcast_mut::<Array<f64>>(),
-    ) else {
-        return false;
-    };
+    let Some((a, b, out)) = arrays_of::<f64>(a, b, out) else { return false };
     for (c, (i, j)) in out.chunks_exact_mut(m * n).zip(pairs) {
         let (a, b) = (&a[i * m * k..(i + 1) * m * k], &b[j * k * n..(j + 1) * k * n]);
         Narrow { a, b, c, size: (m, k, n), sides }.run();

@@ -4,7 +4,10 @@
 //! uses two of them is run as one on two, and its results are mapped back to the register.
 
 use super::{BitSet, Circuit, CircuitError, Instruction, Operation};
-use crate::observable::{ObservableError, Pauli, PauliString, PauliSum};
+use crate::{
+    basis::scatter_bits,
+    observable::{ObservableError, Pauli, PauliString, PauliSum},
+};
 
 /// A circuit without its idle qubits, which are |0> from its start to its end.
 #[derive(Clone, Debug)]
@@ -166,7 +169,7 @@ impl Compact {
     /// The basis state of the whole, for one of the compact circuit.
     #[must_use]
     pub fn spread(&self, index: usize) -> usize {
-        self.qubits.iter().enumerate().fold(0, |all, (k, q)| all | (index >> k & 1) << q)
+        scatter_bits(index, &self.qubits)
     }
 
     /// The name of a basis state of the compact circuit in the whole: qubit 0 rightmost, idle

@@ -6,7 +6,7 @@ use num_rational::Ratio;
 
 use super::{Exact, ExactError, ExactNumberError, Formula, MAX_PAIRS, Symbols, terms::I};
 use crate::{
-    basis::{BasisError, bitstring},
+    basis::{BasisError, bitstring, odd},
     circuit::{Circuit, Operation},
     observable::{PauliString, PauliSum},
     param::Decimal,
@@ -175,7 +175,7 @@ impl ClosedForm {
         let mut sum = Exact::from(0);
         for (i, amplitude) in a.iter().enumerate().filter(|(i, _)| *i <= *i ^ x) {
             let product = a[i ^ x].conj() * amplitude;
-            if (i & z).count_ones() % 2 == 0 { sum += product } else { sum -= product }
+            if odd(i & z) { sum -= product } else { sum += product }
         }
         sum *= phase;
         if x == 0 { sum } else { sum.conj() + sum }

@@ -30,12 +30,16 @@ pub(super) struct HostWithConstants<'a, S: Scalar> {
     pub(super) constants: &'a BoundConstants<S>,
 }
 
+impl<S: Scalar> HostWithConstants<'_, S> {
+    fn constant(&self, primitive: &Primitive) -> Option<Datum<S>> {
+        let bound = self.constants.iter().find(|(name, _)| *name == primitive.name);
+        bound.map(|(_, value)| value.clone())
+    }
+}
+
 impl<S: Scalar> Host<S> for HostWithConstants<'_, S> {
     fn call(&self, primitive: &Primitive, args: &[Datum<S>]) -> Result<Datum<S>, HostError> {
-        match self.constants.iter().find(|(name, _)| *name == primitive.name) {
-            Some((_, value)) => Ok(value.clone()),
-            None => self.host.call(primitive, args),
-        }
+        self.constant(primitive).map_or_else(|| self.host.call(primitive, args), Ok)
     }
 
     fn call_within(
@@ -44,10 +48,7 @@ impl<S: Scalar> Host<S> for HostWithConstants<'_, S> {
         args: &[Datum<S>],
         context: &mut CallContext,
     ) -> Result<Datum<S>, HostError> {
-        match self.constants.iter().find(|(name, _)| *name == primitive.name) {
-            Some((_, value)) => Ok(value.clone()),
-            None => self.host.call_within(primitive, args, context),
-        }
+        self.constant(primitive).map_or_else(|| self.host.call_within(primitive, args, context), Ok)
     }
 
     fn number(

@@ -20,8 +20,12 @@ pub(super) fn visit(
 ) {
     use Access::{Read, Write};
     use Bank::{Complex, Int, Real};
-    // `on!(Real, d <- a, b)`: an instruction on one bank.
+    // `on!(Real, d <- a, b)`: an instruction on one bank; `on!(Int d <- Real a)`: on several.
     macro_rules! on {
+        ($to:ident $d:ident <- $($from:ident $a:ident),*) => {{
+            $(f($from, $a, Read);)*
+            f($to, $d, Write);
+        }};
         ($bank:expr, $d:ident <- $($a:ident),*) => {{
             $(f($bank, $a, Read);)*
             f($bank, $d, Write);
@@ -85,47 +89,18 @@ pub(super) fn visit(
         | Code::And(d, a, b)
         | Code::Or(d, a, b) => on!(Int, d <- a, b),
         Code::Int1(_, d, a) | Code::Not(d, a) | Code::MoveI(d, a) => on!(Int, d <- a),
-        Code::CompareR(_, d, a, b) => {
-            f(Real, a, Read);
-            f(Real, b, Read);
-            f(Int, d, Write);
-        }
-        Code::Promote(d, a) => {
-            f(Real, a, Read);
-            f(Complex, d, Write);
-        }
-        Code::Complex(d, a, b) => {
-            f(Real, a, Read);
-            f(Real, b, Read);
-            f(Complex, d, Write);
-        }
+        Code::CompareR(_, d, a, b) => on!(Int d <- Real a, Real b),
+        Code::Promote(d, a) => on!(Complex d <- Real a),
+        Code::Complex(d, a, b) => on!(Complex d <- Real a, Real b),
         Code::Re(d, a)
         | Code::Im(d, a)
         | Code::Abs2(d, a)
         | Code::Modulus(d, a)
-        | Code::Arg(d, a) => {
-            f(Complex, a, Read);
-            f(Real, d, Write);
-        }
-        Code::FromInt(d, a) => {
-            f(Int, a, Read);
-            f(Real, d, Write);
-        }
-        Code::Cmp(d, a, b) => {
-            f(Int, a, Read);
-            f(Int, b, Read);
-            f(Real, d, Write);
-        }
-        Code::PowiR(d, a, n) | Code::Polygamma(d, a, n) => {
-            f(Real, a, Read);
-            f(Int, n, Read);
-            f(Real, d, Write);
-        }
-        Code::PowiC(d, a, n) => {
-            f(Complex, a, Read);
-            f(Int, n, Read);
-            f(Complex, d, Write);
-        }
+        | Code::Arg(d, a) => on!(Real d <- Complex a),
+        Code::FromInt(d, a) => on!(Real d <- Int a),
+        Code::Cmp(d, a, b) => on!(Real d <- Int a, Int b),
+        Code::PowiR(d, a, n) | Code::Polygamma(d, a, n) => on!(Real d <- Real a, Int n),
+        Code::PowiC(d, a, n) => on!(Complex d <- Complex a, Int n),
         Code::MoveA(d, a) => {
             read!(*a..*a + 1);
             f(slots[*a as usize].bank, d, Write);

@@ -7,6 +7,7 @@
 //!
 //! Source: P. L. Montgomery, Math. Comp. 44, 519 (1985).
 
+use num_integer::gcd;
 use num_traits::{One, Zero};
 use rand_chacha::rand_core::Rng;
 
@@ -60,11 +61,7 @@ const PRIMES: u64 = u64::MAX;
 
 /// Returns the least common multiple, if 64 bits hold it.
 pub(crate) fn lcm(a: u64, b: u64) -> Option<u64> {
-    let (mut x, mut y) = (a, b);
-    while y != 0 {
-        (x, y) = (y, x % y);
-    }
-    a.checked_div(x)?.checked_mul(b)
+    a.checked_div(gcd(a, b))?.checked_mul(b)
 }
 
 impl Modular for Residue {

@@ -38,6 +38,7 @@ use super::{
     parameter_uses::ParameterUse,
 };
 use crate::{
+    basis::scatter_bits,
     circuit::{Circuit, CircuitError, Control, Instruction, Operation},
     gate::GateKind,
     kernel::{Executor, Operator, OverlapProbe, StateHint, Threads},
@@ -316,9 +317,7 @@ fn on_qubits<T: Real>(
     instruction: &Instruction,
     mut each: impl FnMut(usize, usize, T),
 ) {
-    let targets = &instruction.targets;
-    let spread =
-        |j: usize| targets.iter().enumerate().fold(0, |at, (bit, &q)| at | (j >> bit & 1) << q);
+    let spread = |j: usize| scatter_bits(j, instruction.targets.iter().map(|&q| q as usize));
     for (x, z, c) in strings {
         under_controls(spread(*x), spread(*z), c, &instruction.controls, &mut each);
     }

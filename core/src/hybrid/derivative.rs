@@ -4,7 +4,7 @@ use num_complex::Complex;
 
 use super::harmonics::harmonics;
 use crate::{
-    basis::odd,
+    basis::{odd, scatter_bits},
     circuit::{Circuit, CircuitError, Control, Instruction, Operation},
     gate::Gate,
     kernel::{Threads, tree_sum},
@@ -106,8 +106,7 @@ pub(super) fn through<R: Conj>(
     let (a, b) = (lambda.amplitudes(), psi.amplitudes());
     let (mut fixed, value) = held(controls);
     targets.iter().for_each(|q| fixed |= 1 << q);
-    let offset =
-        |j: usize| targets.iter().enumerate().fold(0, |at, (bit, &q)| at | (j >> bit & 1) << q);
+    let offset = |j: usize| scatter_bits(j, targets.iter().map(|&q| q as usize));
     let n = a.len() >> fixed.count_ones();
     let mut total = R::zero();
     for (k, entry) in matrix.entries().iter().enumerate().filter(|e| !e.1.is_exact_zero()) {

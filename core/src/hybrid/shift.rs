@@ -18,6 +18,7 @@
 //! equation 22.
 
 use num_complex::Complex;
+use num_integer::Integer;
 use num_traits::Zero;
 
 use super::{
@@ -141,7 +142,7 @@ fn rule(of_gate: &[Q]) -> Vec<(Angle, f64)> {
     let Some(largest) = differences().max() else {
         return Vec::new();
     };
-    let unit = differences().fold(largest, gcd);
+    let unit = differences().fold(largest, common_unit);
     let r = (largest / unit).to_integer();
     let n = 2 * r;
     let half_turns = |m: i64| Q::new(2 * m - 1, n);
@@ -163,12 +164,10 @@ fn float(q: Q) -> f64 {
     *q.numer() as f64 / *q.denom() as f64
 }
 
-/// Returns the largest fraction that both are multiples of.
-fn gcd(mut a: Q, mut b: Q) -> Q {
-    while b > Q::zero() {
-        (a, b) = (b, a % b);
-    }
-    a
+/// Returns the largest fraction that both are multiples of: in lowest terms
+/// `gcd(a/b, c/d) = gcd(a, c) / lcm(b, d)`.
+fn common_unit(p: Q, q: Q) -> Q {
+    Q::new_raw(p.numer().gcd(q.numer()), p.denom().lcm(q.denom()))
 }
 
 #[cfg(test)]
@@ -218,6 +217,10 @@ mod tests {
         assert_eq!(rule(&[-half, Q::zero(), half]).len(), 4);
         check(&[-Q::from(1), Q::zero(), Q::from(1)], &[0.0, 1.0, 2.0]);
         check(&[Q::zero(), Q::from(3)], &[0.0, 3.0]);
+        // The unit, 2/3, is not among the differences.
+        let thirds = [Q::zero(), Q::new(4, 3), Q::new(10, 3)];
+        check(&thirds, &[0.0, 4.0 / 3.0, 2.0, 10.0 / 3.0]);
+        assert_eq!(rule(&thirds).len(), 10);
         assert!(rule(&[half]).is_empty());
     }
 }

@@ -242,32 +242,13 @@ impl IrParser {
 
     /// Parses `@name`, or `fn2`.
     fn function(&self, line: &mut LineCursor<'_>) -> IrParseResult<FuncId> {
-        if let Ok(number) = line.tagged("fn") {
-            let id = FuncId::new(number);
-            return if number < self.count[0] {
-                Ok(id)
-            } else {
-                Err(format!("a function before {id}"))
-            };
-        }
-        line.expect("@")?;
-        let name = line.word()?;
-        self.functions.get(name).copied().ok_or_else(|| "a function".into())
+        reference(line, ["fn", "a function"], self.count[0], FuncId::new, &self.functions)
     }
 
     /// Parses `@name`, or `primitive2`.
     fn primitive(&self, line: &mut LineCursor<'_>) -> IrParseResult<PrimitiveId> {
-        if let Ok(number) = line.tagged("primitive") {
-            let id = PrimitiveId::new(number);
-            return if number < self.count[1] {
-                Ok(id)
-            } else {
-                Err(format!("a primitive before {id}"))
-            };
-        }
-        line.expect("@")?;
-        let name = line.word()?;
-        self.primitives.get(name).copied().ok_or_else(|| "a primitive".into())
+        let tag = ["primitive", "a primitive"];
+        reference(line, tag, self.count[1], PrimitiveId::new, &self.primitives)
     }
 
     fn line(&mut self, line: &mut LineCursor<'_>) -> IrParseResult<()> {
@@ -506,6 +487,22 @@ impl PartialFunction {
             Some(_) => Err(format!("a value other than v{v}, which is defined already")),
         }
     }
+}
+
+/// Parses `@name` of a table, or its tag and a number below `count`; `what` is for errors.
+fn reference<I: Copy + std::fmt::Display>(
+    line: &mut LineCursor<'_>,
+    [tag, what]: [&str; 2],
+    count: usize,
+    id: fn(usize) -> I,
+    table: &HashMap<String, I>,
+) -> IrParseResult<I> {
+    if let Ok(number) = line.tagged(tag) {
+        let id = id(number);
+        return if number < count { Ok(id) } else { Err(format!("{what} before {id}")) };
+    }
+    line.expect("@")?;
+    table.get(line.word()?).copied().ok_or_else(|| what.into())
 }
 
 /// Parses `v3: real`.

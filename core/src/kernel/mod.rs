@@ -56,7 +56,7 @@ pub(crate) use tiles::{TileSize, apply_in_tiles};
 use std::ops::Range;
 
 use crate::{
-    basis::{BasisError, MAX_QUBITS, bcomspace, deposit},
+    basis::{BasisError, MAX_QUBITS, bcomspace, deposit, scatter_bits},
     matrix::Matrix,
     scalar::Ring,
 };
@@ -142,10 +142,7 @@ impl<R: Ring> Operator<R> {
         let value = controls.iter().filter(|c| c.1).fold(0, |v, c| v | 1 << c.0);
         let mut fixed = all().fold(0, |mask, q| mask | 1 << q);
         // Row j of the matrix is at the bits of j spread over the targets.
-        let spread = |j: usize| {
-            targets.iter().enumerate().fold(0, |offset, (bit, &q)| offset | (j >> bit & 1) << q)
-        };
-        let offsets: Vec<usize> = (0..matrix.dim()).map(spread).collect();
+        let offsets: Vec<usize> = (0..matrix.dim()).map(|j| scatter_bits(j, targets)).collect();
         let mut value = value;
         let shape = match shape_of(matrix, &offsets) {
             OperatorShape::Diagonal(mut factors) if factors.len() <= 1 => match factors.pop() {

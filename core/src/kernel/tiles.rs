@@ -26,7 +26,7 @@ use std::{collections::VecDeque, ops::Range};
 
 use super::{ActsOn, Operator, OperatorShape, Threads, disjoint::Disjoint};
 use crate::{
-    basis::{deposit, odd},
+    basis::{deposit, gather_bits, odd, scatter_bits},
     scalar::Ring,
 };
 
@@ -171,10 +171,7 @@ impl<'a, R: Ring> OperatorStage<'a, R> {
         // Qubits that have the same places in the tile stay together in copies.
         let together = self.qubits.iter().enumerate().take_while(|(k, q)| k == *q).count();
         let length = 1usize << together;
-        let offset = |i: usize| {
-            let bits = self.qubits.iter().enumerate();
-            bits.fold(0, |offset, (k, q)| offset | ((i * length) >> k & 1) << q)
-        };
+        let offset = |i: usize| scatter_bits(i * length, &self.qubits);
         let offsets: Vec<usize> =
             (0..1usize << (self.qubits.len() - together)).map(offset).collect();
         let blank = amplitudes[..1 << self.qubits.len()].to_vec();
@@ -273,7 +270,7 @@ impl<'a, R: Ring> OperatorStage<'a, R> {
 
     /// Bits of the vector's index as those of the tile's; others are left out.
     fn within(&self, bits: usize) -> usize {
-        self.qubits.iter().enumerate().fold(0, |out, (k, q)| out | (bits >> q & 1) << k)
+        gather_bits(bits, &self.qubits)
     }
 }
 

@@ -36,6 +36,8 @@ pub struct InlineLimits {
     pub function: usize,
     /// Number of instructions by which all functions together may grow.
     pub program: usize,
+    /// Size up to which a function grows by callees that it calls once, see [`inline_once`].
+    pub once: usize,
 }
 
 impl Default for InlineLimits {
@@ -47,10 +49,10 @@ impl Default for InlineLimits {
 
 impl InlineLimits {
     /// Creates limits of 200 instructions for callees, 20,000 for functions they are inlined into,
-    /// and 200,000 in all.
+    /// 200,000 in all, and 5,000 for functions after callees that they call once.
     #[must_use]
     pub const fn new() -> InlineLimits {
-        InlineLimits { callee: 200, function: 20_000, program: 200_000 }
+        InlineLimits { callee: 200, function: 20_000, program: 200_000, once: 5_000 }
     }
 
     /// Sets the size of the largest [`callee`](InlineLimits::callee).
@@ -70,10 +72,15 @@ impl InlineLimits {
     pub const fn with_program(self, program: usize) -> InlineLimits {
         InlineLimits { program, ..self }
     }
-}
 
-/// Maximum size of a function after inlining callees that are called once.
-const ONCE_GROWTH: usize = 5_000;
+    /// Sets the size up to which a function grows by callees that it calls [`once`].
+    ///
+    /// [`once`]: InlineLimits::once
+    #[must_use]
+    pub const fn with_once(self, once: usize) -> InlineLimits {
+        InlineLimits { once, ..self }
+    }
+}
 
 /// Inlines the calls in a function whose callees have at most `size` instructions. Returns true if
 /// there were any.
@@ -127,9 +134,10 @@ pub(super) fn inline_but(
     true
 }
 
-/// Inlines the calls in a function of callees that are called there once. Returns true if there
+/// Inlines the calls in a function of callees that are called there once, whatever their size, up
+/// to the limit [`once`](InlineLimits::once), the only one that counts here. Returns true if there
 /// were any.
-pub(super) fn inline_once(program: &mut Program, id: FuncId) -> bool {
+pub fn inline_once(program: &mut Program, id: FuncId, limits: &InlineLimits) -> bool {
     let mut any = false;
     let mut recursive = Recursive::below(id);
     loop {
@@ -143,7 +151,7 @@ pub(super) fn inline_once(program: &mut Program, id: FuncId) -> bool {
         let calls: Vec<(FuncId, Block, usize)> = calls.filter_map(called).collect();
         let mut count: HashMap<FuncId, usize> = HashMap::new();
         calls.iter().for_each(|c| *count.entry(c.0).or_default() += 1);
-        let most = ONCE_GROWTH.saturating_sub(f.size());
+        let most = limits.once.saturating_sub(f.size());
         let small = |g| count[&g] == 1 && is_small(program, id, g, most, &mut recursive);
         let Some(found) = calls.iter().map(|c| c.0).position(small) else { return any };
         let (g, block, place) = calls[found];

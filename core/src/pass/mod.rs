@@ -35,7 +35,7 @@ mod tape;
 pub use cse::cse;
 pub use dce::dce;
 pub use fold::fold;
-pub use inline::{InlineLimits, inline};
+pub use inline::{InlineLimits, inline, inline_once};
 pub(crate) use keep::keep_shapes;
 pub use licm::licm;
 pub(crate) use loops::{LoopForest, order, reverse_postorder};

@@ -29,7 +29,8 @@ use crate::{
 };
 
 use super::{
-    Level, MAX_ROUNDS, check, failures::doubtful, inline::inline_once, optimize, shapes::shapes_of,
+    InlineLimits, Level, MAX_ROUNDS, check, failures::doubtful, inline_once, optimize,
+    shapes::shapes_of,
 };
 
 /// Maximum number of elements of an array that is made for its shape.
@@ -48,7 +49,7 @@ pub(crate) fn optimize_for(
         return;
     }
     for _ in 0..MAX_ROUNDS {
-        let mut changed = inline_once(program, id);
+        let mut changed = inline_once(program, id, &InlineLimits::new());
         let Some(known) = known_values(program, id, args.to_vec(), given) else { return };
         changed |= leave_out(program, id, &known.values, given.limit);
         if !changed {

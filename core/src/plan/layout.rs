@@ -191,8 +191,7 @@ impl Obstacles {
         let Some((x, z)) = op.string().filter(|_| meets) else { return meets };
         // A string against (x, z) is a product with (z, x).
         let turned = (z as u64) << u32::BITS | x as u64;
-        let anticommutes =
-            |basis: &[u64]| basis.iter().any(|string| (string & turned).count_ones() % 2 == 1);
+        let anticommutes = |basis: &[u64]| basis.iter().any(|string| odd(string & turned));
         let with_looks = self.ordered_probes || !matches!(op, Placed::Probe(_));
         self.dense & touched != 0
             || anticommutes(&self.strings)

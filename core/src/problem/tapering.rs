@@ -14,7 +14,7 @@
 //! permutations in place of their rotations.
 
 use crate::{
-    basis::{BasisError, MAX_QUBITS, odd},
+    basis::{BasisError, MAX_QUBITS, gather_bits, odd, scatter_bits},
     observable::{PauliString, PauliSum},
 };
 
@@ -87,7 +87,7 @@ impl Tapering {
             })
             .collect();
         let left: Vec<usize> = (0..n_qubits).filter(|q| bound >> q & 1 == 1).collect();
-        let state = packed(state, &left);
+        let state = gather_bits(state, &left);
         Ok(Tapering { parities, left, state })
     }
 
@@ -107,7 +107,7 @@ impl Tapering {
     /// the others.
     #[must_use]
     pub fn untapered(&self, state: usize) -> usize {
-        let state = self.left.iter().enumerate().fold(0, |all, (k, q)| all | (state >> k & 1) << q);
+        let state = scatter_bits(state, &self.left);
         // No other parity has a parity's own qubit.
         let own = self.parities.iter().filter(|parity| odd(state & parity.qubits) != parity.value);
         own.fold(state, |all, parity| all | 1 << parity.own)
@@ -139,7 +139,7 @@ impl Tapering {
                     c = if parity.value { -c } else { c };
                 }
             }
-            let (x, z) = (packed(x, &self.left), packed(z, &self.left));
+            let (x, z) = (gather_bits(x, &self.left), gather_bits(z, &self.left));
             // P = i^{|x & z|} X^x Z^z, and the rest is real.
             if (ys + 3 * (x & z).count_ones()) % 4 == 2 {
                 c = -c;
@@ -153,9 +153,4 @@ impl Tapering {
 /// The lowest bit alone.
 fn lowest(mask: usize) -> usize {
     mask & mask.wrapping_neg()
-}
-
-/// Packs the bits of some qubits, one next to the other.
-fn packed(mask: usize, qubits: &[usize]) -> usize {
-    qubits.iter().enumerate().fold(0, |bits, (k, q)| bits | (mask >> q & 1) << k)
 }

@@ -256,11 +256,7 @@ pub(super) fn pull(
             let others = r.conj(others);
             r.mul(others, bar)
         }
-        (A::ExclusiveProd, _) => {
-            let x = r.conj(x);
-            r.array_op(A::ProdPairs, &[x, bar])
-        }
-        (A::ProdPairs, 1) => {
+        (A::ExclusiveProd, _) | (A::ProdPairs, 1) => {
             let x = r.conj(x);
             r.array_op(A::ProdPairs, &[x, bar])
         }
@@ -376,11 +372,7 @@ pub(super) fn pull(
             let cofactors = r.conj(cofactors);
             r.mul(cofactors, bar)
         }
-        (A::Cofactors, _) => {
-            let a = r.conj(x);
-            r.array_op(A::CofactorsAlong, &[a, bar])
-        }
-        (A::CofactorsAlong, 1) => {
+        (A::Cofactors, _) | (A::CofactorsAlong, 1) => {
             let a = r.conj(x);
             r.array_op(A::CofactorsAlong, &[a, bar])
         }

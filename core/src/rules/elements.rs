@@ -96,13 +96,15 @@ pub(super) fn pull(
     if number.is_some() {
         term = b.on_arrays(ArrayOp::BroadcastTo, &[term, y]);
     }
-    Some(Contribution::Add(match b.kind(x) {
-        Kind::Array(_) => b.on_arrays(ArrayOp::SumLike, &[term, x]),
-        _ => {
-            let kind = b.kind(x).clone();
-            b.inst(Op::Sum, &[term], kind)
-        }
-    }))
+    Some(Contribution::Add(summed_like(b, term, x)))
+}
+
+/// Emits the sum of an array over the axes along which a value was broadcast to its shape.
+pub(super) fn summed_like(b: &mut FunctionBuilder, array: Value, x: Value) -> Value {
+    match b.kind(x).clone() {
+        Kind::Array(_) => b.on_arrays(ArrayOp::SumLike, &[array, x]),
+        kind => b.inst(Op::Sum, &[array], kind),
+    }
 }
 
 pub(super) fn push(

@@ -21,7 +21,7 @@ use crate::{
 
 use super::{
     Contribution, Reach,
-    elements::{is_array, loose, whole},
+    elements::{is_array, loose, summed_like, whole},
     partials::partial,
     pull::{pullback, pushforward},
 };
@@ -83,14 +83,7 @@ pub(crate) fn pull_reach(
     let there = whole(b, there, y);
     let there = as_in(b, there, x);
     let there = through(b, op, args, y, k, there)?;
-    Some(Contribution::Add(if !is_array(b, y) {
-        there
-    } else if is_array(b, x) {
-        b.on_arrays(ArrayOp::SumLike, &[there, x])
-    } else {
-        let kind = b.kind(x).clone();
-        b.inst(Op::Sum, &[there], kind)
-    }))
+    Some(Contribution::Add(if is_array(b, y) { summed_like(b, there, x) } else { there }))
 }
 
 /// Emits the reach of the result from those of the operands.

@@ -27,7 +27,7 @@ use smallvec::SmallVec;
 
 use super::{BoundCircuit, Mean, SimulateError, Simulator, program::ReadoutError};
 use crate::{
-    basis::{BasisError, odd},
+    basis::{BasisError, gather_bits, odd, scatter_bits},
     circuit::{Circuit, CircuitError},
     kernel::Operator,
     observable::{PauliString, PauliSum},
@@ -232,8 +232,7 @@ impl ConfusionMatrix {
     /// Returns the outcome that is read in place of an outcome of all qubits, by a number that was
     /// drawn.
     fn read(&self, outcome: usize, drawn: f64) -> usize {
-        let own = self.qubits.iter().enumerate();
-        let own = own.fold(0, |own, (k, qubit)| own | (outcome >> qubit & 1) << k);
+        let own = gather_bits(outcome, &self.qubits);
         let mut sum = 0.0;
         let changes = self.rows.get(own).into_iter().flatten().enumerate().skip(1);
         let mut up_to = changes.map(|(weight, p)| {
@@ -242,12 +241,7 @@ impl ConfusionMatrix {
         });
         let weight = up_to.find(|(_, sum)| drawn < *sum).map_or(0, |(weight, _)| weight);
         let read = ReadoutError::<f64>::outcome_read(own, weight);
-        let spread = self
-            .qubits
-            .iter()
-            .enumerate()
-            .fold(0, |all, (k, qubit)| all | (read >> k & 1) << qubit);
-        outcome & !self.mask() | spread
+        outcome & !self.mask() | scatter_bits(read, &self.qubits)
     }
 }
 

@@ -88,7 +88,7 @@ impl<T: Real> StateHandle<T> {
                 Ok(state.sample_counts_reporting(shots, seed, threads, progress)?)
             }
             StateHandle::Device(state) => {
-                Ok(counts_by(shots, seed, threads, progress, |u| state.sample(u))?)
+                counts_by(shots, seed, threads, progress, |u| Ok(state.sample(u)?))
             }
         }
     }

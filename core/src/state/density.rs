@@ -8,7 +8,7 @@ use std::ops::AddAssign;
 
 use super::{StateError, StateVector};
 use crate::{
-    basis::BasisError,
+    basis::{BasisError, gather_bits, scatter_bits},
     kernel::{Threads, places, tree_sum},
     matrix::Matrix,
     observable::PauliSum,
@@ -127,8 +127,7 @@ impl<T: Real, S: Scalar<Real = T>> DensityMatrix<S> {
         crate::basis::bcomspace(self.n_qubits, qubits.iter().copied())?;
         let mut sums = vec![T::zero(); 1 << qubits.len()];
         for (i, p) in self.probabilities().into_iter().enumerate() {
-            let outcome = qubits.iter().enumerate().fold(0, |v, (j, q)| v | (i >> q & 1) << j);
-            sums[outcome] += p;
+            sums[gather_bits(i, qubits)] += p;
         }
         Ok(sums)
     }
@@ -199,8 +198,7 @@ impl<T: Real, S: Scalar<Real = T>> DensityMatrix<S> {
         crate::basis::bcomspace(self.n_qubits, qubits.iter().copied())?;
         let k = qubits.len();
         let fixed = qubits.iter().fold(0, |mask, q| mask | 1usize << q);
-        let offset =
-            |of: usize| qubits.iter().enumerate().fold(0, |v, (j, q)| v | (of >> j & 1) << q);
+        let offset = |of: usize| scatter_bits(of, qubits);
         let mut out = DensityMatrix::zero(k, &Threads::serial())?;
         for (i, entry) in out.entries.amplitudes_mut().iter_mut().enumerate() {
             let (row, column) = (offset(i & ((1 << k) - 1)), offset(i >> k));
@@ -246,9 +244,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
             return Err(BasisError::OutOfRange { given: qubits.len(), available: MAX_KEPT }.into());
         }
         let fixed = qubits.iter().fold(0, |mask, q| mask | 1 << q);
-        let offset = |outcome: usize| {
-            qubits.iter().enumerate().fold(0, |v, (j, q)| v | (outcome >> j & 1) << q)
-        };
+        let offset = |outcome: usize| scatter_bits(outcome, qubits);
         let rest = self.amplitudes.len() >> qubits.len();
         let entry = |a: usize, b: usize| {
             let (a, b) = (offset(a), offset(b));

@@ -15,6 +15,7 @@ use num_complex::Complex;
 
 use super::{StateError, StateVector, memory::Amplitudes};
 use crate::{
+    basis::odd,
     kernel::{
         InstructionSet, Threads,
         simd::{FlipProduct, expectation},
@@ -75,7 +76,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         let (a, x) = (&self.amplitudes, product.x);
         let weight = |i: usize| {
             let signed = |w: f64, &(z, weight): &(usize, f64)| {
-                if (i & z).count_ones().is_multiple_of(2) { w + weight } else { w - weight }
+                if odd(i & z) { w - weight } else { w + weight }
             };
             product.strings.iter().fold(0.0, signed)
         };

@@ -9,6 +9,7 @@ use num_complex::Complex;
 
 use super::{StateError, StateVector, memory::Amplitudes};
 use crate::{
+    basis::scatter_bits,
     kernel::{
         BLOCK, InstructionSet, Threads,
         marginal::{MarginalPart, add_squares, marginal, project},
@@ -50,10 +51,8 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         // Bit j of an outcome is the bit of its place among the qubits in order.
         let ranks: Vec<usize> =
             qubits.iter().map(|q| qubits.iter().filter(|other| *other < q).count()).collect();
-        let place = |outcome: usize| {
-            ranks.iter().enumerate().fold(0, |place, (j, rank)| place | (outcome >> j & 1) << rank)
-        };
-        Ok((0..ascending.len()).map(|outcome| ascending[place(outcome)].clone()).collect())
+        let value = |outcome: usize| ascending[scatter_bits(outcome, &ranks)].clone();
+        Ok((0..ascending.len()).map(value).collect())
     }
 
     /// Returns the sum of |a|^2 for each value of the asked bits, in ascending order.

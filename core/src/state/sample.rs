@@ -36,6 +36,7 @@ use super::{
     random::{stream, uniform},
 };
 use crate::{
+    cancel::Cancelled,
     kernel::{
         InstructionSet, SERIAL_BELOW, Threads,
         simd::{NORM_BITS, block_norms},
@@ -92,7 +93,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         let mut outcomes: Vec<AtomicUsize> = Vec::new();
         outcomes.try_reserve_exact(shots).map_err(|_| StateError::Shots { shots })?;
         outcomes.extend((0..shots).map(|_| AtomicUsize::new(0)));
-        for round in ends.rounds(shots) {
+        for round in rounds(shots, ends.round()) {
             threads.check()?;
             let part = &outcomes[round.clone()];
             ends.visit_draws(
@@ -134,22 +135,11 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Vec<(usize, u64)>, StateError> {
         let ends = CdfTable::new(self, threads)?;
-        let mut counts: Vec<(usize, u64)> = Vec::new();
-        for round in ends.rounds(shots) {
-            threads.check()?;
-            let done = round.end;
-            let parts = ends.visit_draws(
-                &ends.drawn(seed, round, threads),
-                threads,
-                |tally: &mut Tally, _, outcome| {
-                    tally.add(outcome);
-                },
-            );
-            let new = parts.into_iter().flat_map(Tally::finish);
-            counts = if counts.is_empty() { new.collect() } else { merge(counts, new) };
-            progress(done, shots);
-        }
-        Ok(counts)
+        count_rounds(shots, ends.round(), threads, progress, |round| {
+            let draws = ends.drawn(seed, round, threads);
+            let tally = |tally: &mut Tally, _, outcome| tally.add(outcome);
+            Ok(ends.visit_draws(&draws, threads, tally).into_iter().flat_map(Tally::finish))
+        })
     }
 
     /// Maps uniform numbers in [0, 1) to basis states, in their order: the inverse of the
@@ -161,7 +151,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
     ) -> Result<Vec<usize>, StateError> {
         let ends = CdfTable::new(self, threads)?;
         let outcomes: Vec<AtomicUsize> = draws.iter().map(|_| AtomicUsize::new(0)).collect();
-        for round in ends.rounds(draws.len()) {
+        for round in rounds(draws.len(), ends.round()) {
             threads.check()?;
             let part = &outcomes[round.clone()];
             let drawn: Vec<Draw> = draws[round].iter().map(|&u| ends.find(u)).collect();
@@ -199,25 +189,46 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
 
 /// Counts the basis states that `find` returns for ascending uniform numbers. The shots are those
 /// of [`StateVector::sample`]; `progress` is called with (done, all) of them.
-pub(crate) fn counts_by<E>(
+pub(crate) fn counts_by<E: From<Cancelled>>(
     shots: usize,
     seed: u64,
     threads: &Threads,
     progress: &mut dyn FnMut(usize, usize),
     find: impl Fn(&[f64]) -> Result<Vec<usize>, E>,
 ) -> Result<Vec<(usize, u64)>, E> {
-    let mut counts: Vec<(usize, u64)> = Vec::new();
-    for start in (0..shots).step_by(ROUND_ELSEWHERE) {
-        let end = (start + ROUND_ELSEWHERE).min(shots);
-        let mut uniforms = drawn(seed, start..end, threads, |u| u);
+    count_rounds(shots, ROUND_ELSEWHERE, threads, progress, |round| {
+        let mut uniforms = drawn(seed, round, threads, |u| u);
         uniforms.sort_unstable_by(f64::total_cmp);
         let mut outcomes = find(&uniforms)?;
         outcomes.sort_unstable();
-        let new = outcomes.chunk_by(|a, b| a == b).map(|same| (same[0], same.len() as u64));
-        counts = merge(counts, new);
-        progress(end, shots);
+        let counted = outcomes.chunk_by(|a, b| a == b).map(|same| (same[0], same.len() as u64));
+        Ok(counted.collect::<Vec<_>>())
+    })
+}
+
+/// Counts the outcomes of all shots, round by round, by the counts of a round, which are in
+/// ascending order; `progress` is told (done, all) shots after each.
+fn count_rounds<C: IntoIterator<Item = (usize, u64)>, E: From<Cancelled>>(
+    shots: usize,
+    size: usize,
+    threads: &Threads,
+    progress: &mut dyn FnMut(usize, usize),
+    count: impl Fn(Range<usize>) -> Result<C, E>,
+) -> Result<Vec<(usize, u64)>, E> {
+    let mut counts: Vec<(usize, u64)> = Vec::new();
+    for round in rounds(shots, size) {
+        threads.check()?;
+        let done = round.end;
+        let new = count(round)?;
+        counts = if counts.is_empty() { new.into_iter().collect() } else { merge(counts, new) };
+        progress(done, shots);
     }
     Ok(counts)
+}
+
+/// Returns the shots, round by round.
+fn rounds(shots: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..shots).step_by(size).map(move |start| start..(start + size).min(shots))
 }
 
 /// Maps the uniform numbers of some shots by `make`; the shots begin with a stream.
@@ -277,10 +288,9 @@ impl<'a, T: Real, S: Scalar<Real = T>> CdfTable<'a, S> {
         Ok(CdfTable { amplitudes: &state.amplitudes, ends, cells, total })
     }
 
-    /// Returns the shots, round by round.
-    fn rounds(&self, shots: usize) -> impl Iterator<Item = Range<usize>> + use<S, T> {
-        let size = ROUND.max(self.amplitudes.len() / AMPLITUDES_PER_SHOT);
-        (0..shots).step_by(size).map(move |start| start..(start + size).min(shots))
+    /// Returns the number of shots of a round.
+    fn round(&self) -> usize {
+        ROUND.max(self.amplitudes.len() / AMPLITUDES_PER_SHOT)
     }
 
     /// Returns the draws of some shots; they begin with a stream.
@@ -420,7 +430,7 @@ impl Tally {
 }
 
 /// Adds counts; both ascend.
-fn merge(old: Vec<(usize, u64)>, new: impl Iterator<Item = (usize, u64)>) -> Vec<(usize, u64)> {
+fn merge(old: Vec<(usize, u64)>, new: impl IntoIterator<Item = (usize, u64)>) -> Vec<(usize, u64)> {
     let mut merged = Vec::with_capacity(old.len());
     let mut old = old.into_iter().peekable();
     for (outcome, count) in new {

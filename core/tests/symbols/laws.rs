@@ -6,9 +6,10 @@ use ketgrad_core::{
     trace::Expr,
 };
 use num_dual::Dual64;
-use support::{formula::evaluate, random::Rng};
-
-use super::read;
+use support::{
+    formula::{evaluate, expression as read},
+    random::Rng,
+};
 
 const ROUNDING: f64 = 1e-8;
 

@@ -7,9 +7,7 @@ use ketgrad_core::{
     trace::Expr,
 };
 use num_complex::Complex;
-use support::formula::evaluate;
-
-use super::read;
+use support::formula::{evaluate, expression as read};
 
 const TABLE: &str = include_str!("table.txt");
 /// A point where everything but what is kept is defined.

@@ -1,9 +1,6 @@
 //! Bits of an index as vectors over GF(2).
 
-/// Returns true if the number of ones is odd: the parity.
-pub(crate) fn odd(bits: usize) -> bool {
-    bits.count_ones() % 2 == 1
-}
+use ketgrad_core::basis::{gather_bits, odd};
 
 /// Returns the positions of the ones, ascending.
 pub(crate) fn ones(mut bits: usize) -> impl Iterator<Item = usize> {
@@ -16,7 +13,7 @@ pub(crate) fn ones(mut bits: usize) -> impl Iterator<Item = usize> {
 
 /// Gathers the bits of `bits` at the positions of `mask` next to each other (bit extract, as PEXT).
 pub(crate) fn extract(bits: usize, mask: usize) -> usize {
-    ones(mask).enumerate().fold(0, |all, (to, from)| all | (bits >> from & 1) << to)
+    gather_bits(bits, ones(mask))
 }
 
 /// Subspace of GF(2)^n with a basis in reduced row echelon form: each vector has a highest bit, its
@@ -70,7 +67,7 @@ impl Span {
 
     /// Returns the coordinates of a vector of the subspace in its basis: bit i for vector i.
     pub(crate) fn coordinates(&self, vector: usize) -> usize {
-        self.vectors().enumerate().fold(0, |all, (i, (_, pivot))| all | (vector >> pivot & 1) << i)
+        gather_bits(vector, self.vectors().map(|(_, pivot)| pivot))
     }
 
     /// Returns the basis vectors that change a parity, as bits.

@@ -5,9 +5,12 @@
 //! phases: steps are stages once more, with a subspace in the place of a set of qubits. What
 //! `kernels.cu` says of the words is written here.
 
-use ketgrad_core::plan::{
-    BinaryAngle,
-    layout::{Layout, Obstacles, Parity, Placed, PlacedPhase, PlacedProbe},
+use ketgrad_core::{
+    basis::scatter_bits,
+    plan::{
+        BinaryAngle,
+        layout::{Layout, Obstacles, Parity, Placed, PlacedPhase, PlacedProbe},
+    },
 };
 
 use crate::{
@@ -153,9 +156,7 @@ fn write(
     let (outside_at, inside_at) = (w.runs(&outside), w.runs(&inside));
     let high = w.here();
     for place in (0..1usize << bits).step_by(STAGE_THREADS) {
-        let index =
-            layout.inside.iter().enumerate().fold(0, |i, (bit, q)| i | (place >> bit & 1) << q);
-        w.program.long(index as u64);
+        w.program.long(scatter_bits(place, &layout.inside) as u64);
         let left = ones(place).fold(0, |s, bit| s ^ slot(layout.exit[bit].vector, form.banks));
         w.program.words.extend([slot(place, form.banks) as u32, left as u32]);
     }
@@ -490,7 +491,7 @@ fn starts(pivots: usize, bits: usize, banks: usize, shared: bool) -> impl Iterat
     }
     order.append(&mut free);
     (0..1usize << order.len()).map(move |number| {
-        let place = order.iter().enumerate().fold(0, |p, (i, bit)| p | (number >> i & 1) << bit);
+        let place = scatter_bits(number, &order);
         (place | slot(place, banks) << 16) as u32
     })
 }

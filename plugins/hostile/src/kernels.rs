@@ -26,11 +26,8 @@ impl HostKernels for MisbehavingKernels {
         }
         for gate in gates.iter() {
             let (mask, value) = (gate.control_mask as usize, gate.control_value as usize);
-            let dim = 1usize << gate.targets.len();
-            let spread = |row: usize| {
-                gate.targets.iter().enumerate().fold(0, |at, (k, t)| at | (row >> k & 1) << t)
-            };
-            let offsets: Vec<usize> = (0..dim).map(spread).collect();
+            let offsets = gate.offsets();
+            let dim = offsets.len();
             for base in 0..amplitudes.len() {
                 if base & offsets[dim - 1] != 0 || base & mask != value {
                     continue;

@@ -11,11 +11,8 @@ pub(crate) fn pair(zeros: &mut [C64], ones: &mut [C64], [a, b, c, d]: [C64; 4]) 
 
 /// Applies an operator with any targets and controls. O(2^n 2^t).
 pub(crate) fn apply(amplitudes: &mut [C64], gate: &Gate<'_>) {
-    let targets = gate.targets;
-    let dim = 1usize << targets.len();
-    let place =
-        |row: usize| targets.iter().enumerate().fold(0usize, |at, (k, t)| at | (row >> k & 1) << t);
-    let offsets: Vec<usize> = (0..dim).map(place).collect();
+    let offsets = gate.offsets();
+    let dim = offsets.len();
     let all = offsets.last().copied().unwrap_or(0);
     let (mask, value) = (gate.control_mask as usize, gate.control_value as usize);
     let mut old = vec![C64::default(); dim];

@@ -100,6 +100,17 @@ pub struct Gate<'a> {
     pub matrix: &'a [C64],
 }
 
+impl Gate<'_> {
+    /// Offset of each row of the matrix into a state: `sum_k row_k 2^targets_k` for the bits of the
+    /// number of the row.
+    #[must_use]
+    pub fn offsets(&self) -> Vec<usize> {
+        let targets = self.targets.iter().enumerate();
+        let offset = |row: usize| targets.clone().fold(0, |at, (k, t)| at | (row >> k & 1) << t);
+        (0..1 << self.targets.len()).map(offset).collect()
+    }
+}
+
 impl<'a> Gates<'a> {
     /// Number of operators.
     #[must_use]

@@ -121,19 +121,12 @@ fn array_det<T: Number>(a: &Array<T>) -> T {
     if odd { -product } else { product }
 }
 //-
-/// The derivatives of the determinant by the elements.
-fn array_cofactors<T: Number>(a: &Array<T>) -> Array<T> {
-    let n = array_square("cofactors", a);
-    if array_factors(n, &a.items).3.is_none() {
-        let (inverse, det) = (array_inv(a), array_det(a));
-        return Array::new(&[n, n], (0..n * n).map(|k| inverse.items[k % n * n + k / n] * det).collect());
-    }
-    // Without its last row and column, with pivots from all rows and columns:
-    // `P A Q = L [[U, w], [0, 0]]`.
-    let mut lu = a.items.clone();
+/// Steps of elimination with pivots from all rows and columns, in place: the order of the rows and
+/// of the columns, and the product of the pivots with the sign of both; `None` at a pivot of 0.
+fn array_pivoted<T: Number>(n: usize, steps: usize, lu: &mut [T]) -> Option<(Vec<usize>, Vec<usize>, T)> {
     let (mut rows, mut columns) = ((0..n).collect::<Vec<_>>(), (0..n).collect::<Vec<_>>());
     let mut det = T::of(1.0);
-    for c in 0..n - 1 {
+    for c in 0..steps {
         let mut best = (0.0, c, c);
         for (r, k) in (c..n).flat_map(|r| (c..n).map(move |k| (r, k))) {
             let size = lu[r * n + k].square();
@@ -143,7 +136,7 @@ fn array_cofactors<T: Number>(a: &Array<T>) -> Array<T> {
         }
         let (size, r, k) = best;
         if size == 0.0 {
-            return Array::new(&[n, n], vec![T::default(); n * n]);
+            return None;
         }
         (0..n).for_each(|j| lu.swap(c * n + j, r * n + j));
         (0..n).for_each(|i| lu.swap(i * n + c, i * n + k));
@@ -157,6 +150,22 @@ fn array_cofactors<T: Number>(a: &Array<T>) -> Array<T> {
             lu[i * n + c] = factor;
         }
     }
+    Some((rows, columns, det))
+}
+//-
+/// The derivatives of the determinant by the elements.
+fn array_cofactors<T: Number>(a: &Array<T>) -> Array<T> {
+    let n = array_square("cofactors", a);
+    if array_factors(n, &a.items).3.is_none() {
+        let (inverse, det) = (array_inv(a), array_det(a));
+        return Array::new(&[n, n], (0..n * n).map(|k| inverse.items[k % n * n + k / n] * det).collect());
+    }
+    // Without its last row and column, with pivots from all rows and columns:
+    // `P A Q = L [[U, w], [0, 0]]`.
+    let mut lu = a.items.clone();
+    let Some((rows, columns, det)) = array_pivoted(n, n - 1, &mut lu) else {
+        return Array::new(&[n, n], vec![T::default(); n * n]);
+    };
     let (mut u, mut l) = (vec![T::of(1.0); n], vec![T::of(1.0); n]);
     for i in (0..n - 1).rev() {
         let known = (i + 1..n).fold(T::default(), |s, k| s + lu[i * n + k] * u[k]);
@@ -190,32 +199,9 @@ fn array_cofactors_along<T: Number>(a: &Array<T>, e: &Array<T>) -> Array<T> {
     let rank = n.saturating_sub(2);
     let k = n - rank;
     let mut lu = a.items.clone();
-    let (mut rows, mut columns) = ((0..n).collect::<Vec<_>>(), (0..n).collect::<Vec<_>>());
-    let mut det = one;
-    for c in 0..rank {
-        let mut best = (0.0, c, c);
-        for (r, k) in (c..n).flat_map(|r| (c..n).map(move |k| (r, k))) {
-            let size = lu[r * n + k].square();
-            if size.is_nan() || size > best.0 {
-                best = (size, r, k);
-            }
-        }
-        let (size, r, k) = best;
-        if size == 0.0 {
-            return Array::new(&[n, n], vec![zero; n * n]);
-        }
-        (0..n).for_each(|j| lu.swap(c * n + j, r * n + j));
-        (0..n).for_each(|i| lu.swap(i * n + c, i * n + k));
-        rows.swap(c, r);
-        columns.swap(c, k);
-        det = det * lu[c * (n + 1)] * T::of(if (r != c) == (k != c) { 1.0 } else { -1.0 });
-        let inverse = lu[c * (n + 1)].reciprocal();
-        for i in c + 1..n {
-            let factor = lu[i * n + c] * inverse;
-            (c + 1..n).for_each(|j| lu[i * n + j] = lu[i * n + j] - factor * lu[c * n + j]);
-            lu[i * n + c] = factor;
-        }
-    }
+    let Some((rows, columns, det)) = array_pivoted(n, rank, &mut lu) else {
+        return Array::new(&[n, n], vec![zero; n * n]);
+    };
     // `B^-1` beside `B^-1 C`; `[-D B^-1, 1]` and `[-B^-1 C; 1]`.
     let mut z = vec![zero; rank * n];
     for i in 0..rank {

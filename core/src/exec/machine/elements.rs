@@ -299,21 +299,27 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
                 _ => ChunkSource::Array(start),
             });
         }
+        // The results of steps that have run, borrowed until the next one writes.
+        macro_rules! chunk {
+            () => {
+                Chunk {
+                    sources,
+                    steps: works,
+                    slots: *slots,
+                    operands,
+                    windows,
+                    reals,
+                    complexes,
+                    start,
+                    len,
+                }
+            };
+        }
         for work in works.iter() {
             let slot = work.slot;
             let (mut real, mut complex) =
                 (std::mem::take(&mut reals[slot]), std::mem::take(&mut complexes[slot]));
-            let chunk = Chunk {
-                sources,
-                steps: works,
-                slots: *slots,
-                operands,
-                windows,
-                reals,
-                complexes,
-                start,
-                len,
-            };
+            let chunk = chunk!();
             let read = ChunkInputs { chunk: &chunk, from: work.from };
             let done = if let Some(twice) = work.pair {
                 let range = chunk.range(work, &real);
@@ -331,17 +337,7 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
                 (Some(work.at), ArrayError::Undecided { op: work.op.name(), source })
             })?;
         }
-        let chunk = Chunk {
-            sources,
-            steps: works,
-            slots: *slots,
-            operands,
-            windows,
-            reals,
-            complexes,
-            start,
-            len,
-        };
+        let chunk = chunk!();
         for (output, result) in outputs.iter_mut().zip(results) {
             match output {
                 OutputSpec::Sums(place, _, runs) => {

@@ -72,7 +72,7 @@ impl PlanLowering {
         }
         // S on a qubit makes X of it Y and Y of it -X; S^dagger takes that back.
         let pivot = x & x.wrapping_neg();
-        let even = (x & z).count_ones() % 2 == 0;
+        let even = !odd(x & z);
         let quarter = |sign: f64| {
             [
                 SmallComplex::new(1.0, 0.0),

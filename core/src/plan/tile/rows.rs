@@ -1,6 +1,6 @@
 //! Rows of a tile as vectors over GF(2).
 
-use crate::basis::{extend, odd, reduce, top};
+use crate::basis::{extend, odd, reduce, scatter_bits, top};
 
 /// Number of bits of the row number in an entry of a sweep's table; the signs begin after them.
 pub(super) const SIGN_SHIFT: u32 = 24;
@@ -8,9 +8,7 @@ pub(super) const SIGN_SHIFT: u32 = 24;
 /// Returns the index of the first amplitude of each row within the tile, whose qubits are given.
 pub(super) fn row_offsets(inside: &[usize], lane_bits: usize) -> Vec<usize> {
     let row_qubits = &inside[lane_bits..];
-    let offset =
-        |row: usize| row_qubits.iter().enumerate().fold(0, |sum, (i, q)| sum | (row >> i & 1) << q);
-    (0..1 << row_qubits.len()).map(offset).collect()
+    (0..1 << row_qubits.len()).map(|row| scatter_bits(row, row_qubits)).collect()
 }
 
 /// Rows that represent all, if each row vector may be added to them; with a sign for each parity of

@@ -7,7 +7,9 @@
 
 use ketgrad_plugin_sdk::{Error, PauliTerm, Result};
 
-use crate::bits::{Span, odd};
+use ketgrad_core::basis::odd;
+
+use crate::bits::Span;
 
 /// Largest dimension of the span of a family.
 const DIMENSIONS: u32 = 7;
@@ -87,7 +89,7 @@ impl Families {
             self.groups.push([x, first as u32, imaginary as u32, (first + group.len()) as u32]);
             for term in *group {
                 self.z.push(term.z);
-                self.z_on_places.push(on_places(term.z, &|(v, _)| odd((v & term.z) as usize)));
+                self.z_on_places.push(on_places(term.z, &|(v, _)| odd(v & term.z)));
                 self.weights.push(weight(term));
             }
         }
@@ -119,7 +121,7 @@ fn in_families<'a>(
 }
 
 fn is_imaginary(term: &PauliTerm) -> bool {
-    odd((term.x & term.z) as usize)
+    odd(term.x & term.z)
 }
 
 /// Returns the part of `coefficient i^|x & z|` that is not zero.
@@ -222,9 +224,8 @@ mod tests {
                 for k in *from as usize..*to as usize {
                     for place in [0, 1, 37, 700, 1023] {
                         seen.push((index(place) ^ index(place ^ x), z[k]));
-                        let sign =
-                            odd((z[k] & base) as usize) != odd((z_on_places[k] & place) as usize);
-                        assert_eq!(sign, odd((z[k] & (base ^ index(place))) as usize));
+                        let sign = odd(z[k] & base) != odd(z_on_places[k] & place);
+                        assert_eq!(sign, odd(z[k] & (base ^ index(place))));
                     }
                 }
             }

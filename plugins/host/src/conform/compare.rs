@@ -1,6 +1,7 @@
 //! Comparison of a device with the kernels of this program.
 
 use ketgrad_core::{
+    basis::odd,
     kernel::{
         DeviceStateVector, DeviceStates, ExecuteError, Executor, Operator, OverlapProbe, SimdFloat,
         StateHint, Threads,
@@ -313,7 +314,7 @@ pub(super) fn observed<E: SimdFloat>(device: &Device, n: usize) -> Result<f64, E
             let (x, z) = (string.x_mask(), string.z_mask());
             let turn = Complex::new(0.0, 1.0).powu((x & z).count_ones());
             for (i, a) in state.amplitudes().iter().enumerate() {
-                let sign = if (i & z).count_ones() % 2 == 0 { *coefficient } else { -coefficient };
+                let sign = if odd(i & z) { -coefficient } else { *coefficient };
                 here[i ^ x] += turn * sign * Complex::<f64>::new(a.re.into(), a.im.into());
             }
         }
