@@ -6,10 +6,11 @@ use num_rational::Ratio;
 
 use super::{Exact, ExactError, ExactNumberError, Formula, MAX_PAIRS, Symbols, terms::I};
 use crate::{
-    basis::{BasisError, bitstring},
+    basis::{BasisError, bitstring, odd},
     circuit::{Circuit, Operation},
     observable::{PauliString, PauliSum},
     param::Decimal,
+    pauli::PauliMasks,
     scalar::{Conj, Ring},
     simulate::{BoundCircuit, SimulateError, Simulator},
     state::StateVector,
@@ -166,16 +167,16 @@ impl ClosedForm {
     /// Computes `sum_i conj(a_{i ^ x}) i^{#Y} (-1)^{|i & z|} a_i`; where bits are flipped, i and i
     /// ^ x give complex conjugates.
     fn pauli(&self, string: &PauliString) -> Exact {
-        let (x, z) = (string.x_mask(), string.z_mask());
+        let string @ PauliMasks { x, z } = string.masks();
         let a = self.state.amplitudes();
         let mut phase = Exact::from(1);
-        for _ in 0..(x & z).count_ones() % 4 {
+        for _ in 0..string.y_phase().exponent() {
             phase *= Exact::monomial(I);
         }
         let mut sum = Exact::from(0);
         for (i, amplitude) in a.iter().enumerate().filter(|(i, _)| *i <= *i ^ x) {
             let product = a[i ^ x].conj() * amplitude;
-            if (i & z).count_ones() % 2 == 0 { sum += product } else { sum -= product }
+            if odd(i & z) { sum -= product } else { sum += product }
         }
         sum *= phase;
         if x == 0 { sum } else { sum.conj() + sum }
