@@ -11,13 +11,14 @@
 //! (source out), [`check`] (all ways to a derivative, compared), [`trace`] (formulas, recorded Rust
 //! functions), [`tape`] (gradients by operator overloading).
 //!
-//! Circuits: [`param`] (angles of gates), [`basis`] (bits), [`matrix`], [`gate`] (the table),
-//! [`circuit`], [`observable`], [`kernel`] (loops over amplitudes), [`plan`] (many gates in one
-//! pass), [`state`], [`field`] (exact numbers modulo a prime), [`simulate`], [`equivalent`]
-//! (equality of circuits), [`exact`] (amplitudes in closed form), [`hybrid`] (derivatives of
-//! circuits), [`problem`] (Hamiltonians to try things on), [`ansatz`] (circuits with parameters),
-//! [`optimize`] (minimisation), [`qasm`] (circuits from text), [`mod@print`] (and back), [`draw`]
-//! (circuits as pictures), [`interop`] (serde, nalgebra, ndarray).
+//! Circuits: [`param`] (angles of gates), [`basis`] (bits), [`matrix`], [`pauli`] (strings as
+//! masks), [`gate`] (the table), [`circuit`], [`observable`], [`kernel`] (loops over amplitudes),
+//! [`plan`] (many gates in one pass), [`state`], [`field`] (exact numbers modulo a prime),
+//! [`simulate`], [`equivalent`] (equality of circuits), [`exact`] (amplitudes in closed form),
+//! [`hybrid`] (derivatives of circuits), [`problem`] (Hamiltonians to try things on), [`ansatz`]
+//! (circuits with parameters), [`optimize`] (minimisation), [`qasm`] (circuits from text),
+//! [`mod@print`] (and back), [`draw`] (circuits as pictures), [`interop`] (serde, nalgebra,
+//! ndarray).
 
 #![cfg_attr(
     not(all(
@@ -82,6 +83,7 @@ pub mod trace;
 
 pub mod basis;
 pub mod matrix;
+pub mod pauli;
 
 pub mod channel;
 pub mod gate;

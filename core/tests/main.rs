@@ -47,6 +47,7 @@ mod named_gates;
 mod observable_matrix;
 mod observable_text;
 mod own_number;
+mod paulis;
 mod plan_allocations;
 mod prepared_gradients;
 mod print;

@@ -22,6 +22,7 @@ use crate::{
     matrix::Matrix,
     observable::{Pauli, PauliString},
     param::{Angle, BindError, Binding, Q},
+    pauli::PauliMasks,
     scalar::Ring,
 };
 
@@ -65,15 +66,11 @@ impl PauliRotation {
         self.map_params(|angle| -angle.clone())
     }
 
-    /// The string, letter j on the qubit `targets[j]`, as the masks of X and Y, and of Z and Y.
+    /// The string, letter j on the qubit `targets[j]`, in symplectic form. Qubits that no state can
+    /// have ([`MAX_QUBITS`](crate::basis::MAX_QUBITS)) are left out.
     #[must_use]
-    pub fn masks(&self, targets: &[u32]) -> (usize, usize) {
-        let bit = |q: u32| 1usize.checked_shl(q).unwrap_or(0);
-        self.letters.iter().zip(targets).fold((0, 0), |(x, z), (letter, &q)| match letter {
-            Pauli::X => (x | bit(q), z),
-            Pauli::Y => (x | bit(q), z | bit(q)),
-            Pauli::Z => (x, z | bit(q)),
-        })
+    pub fn masks(&self, targets: &[u32]) -> PauliMasks {
+        targets.iter().zip(&self.letters).map(|(&q, &letter)| (q as usize, letter)).collect()
     }
 
     /// Returns the factors of amplitudes, over any ring, as
@@ -105,7 +102,7 @@ impl PauliRotation {
     /// Those of [`PauliRotation::numbers`].
     pub fn matrix<R: Ring>(&self, binding: &impl Binding<R>) -> Result<Matrix<R>, BindError> {
         let targets: Qubits = (0..).take(self.letters.len()).collect();
-        let (x, z) = self.masks(&targets);
+        let PauliMasks { x, z } = self.masks(&targets);
         let [a, b] = self.numbers(binding)?;
         let odd = crate::basis::odd;
         Ok(Matrix::from_fn(self.letters.len(), |row, column| match row ^ column {

@@ -10,6 +10,7 @@ use crate::{
     circuit::{Circuit, Operation},
     observable::{PauliString, PauliSum},
     param::Decimal,
+    pauli::PauliMasks,
     scalar::{Conj, Ring},
     simulate::{BoundCircuit, SimulateError, Simulator},
     state::StateVector,
@@ -166,10 +167,10 @@ impl ClosedForm {
     /// Computes `sum_i conj(a_{i ^ x}) i^{#Y} (-1)^{|i & z|} a_i`; where bits are flipped, i and i
     /// ^ x give complex conjugates.
     fn pauli(&self, string: &PauliString) -> Exact {
-        let (x, z) = (string.x_mask(), string.z_mask());
+        let string @ PauliMasks { x, z } = string.masks();
         let a = self.state.amplitudes();
         let mut phase = Exact::from(1);
-        for _ in 0..(x & z).count_ones() % 4 {
+        for _ in 0..string.y_phase().exponent() {
             phase *= Exact::monomial(I);
         }
         let mut sum = Exact::from(0);

@@ -44,6 +44,7 @@ use crate::{
     kernel::{Executor, Operator, OverlapProbe, StateHint, Threads},
     matrix::Matrix,
     param::{Q, Values},
+    pauli::PauliMasks,
     scalar::{Real, Scalar},
     simulate::{SimulateError, Simulator, bind_instruction, is_static},
     state::StateVector,
@@ -195,7 +196,7 @@ impl<'a, T: Real> Bound<'a, T> {
         for (k, instruction) in self.circuit.instructions().iter().enumerate().rev() {
             while rest > 0 && slots[rest - 1].instruction == k {
                 rest -= 1;
-                let each = |x, z, factor| {
+                let each = |PauliMasks { x, z }, factor| {
                     inners.push(OverlapProbe { before: operators.len(), x, z });
                     terms.push((rest, factor));
                 };
@@ -204,10 +205,8 @@ impl<'a, T: Real> Bound<'a, T> {
                     Operation::PauliRotation(rotation)
                         if instruction.controls.len() <= MAX_BITS =>
                     {
-                        let (x, z) = rotation.masks(&instruction.targets);
                         under_controls(
-                            x,
-                            z,
+                            rotation.masks(&instruction.targets),
                             &T::from_ratio(Q::new(1, 2)),
                             &instruction.controls,
                             each,
@@ -286,28 +285,28 @@ impl<'a, T: Real> Bound<'a, T> {
     }
 }
 
-/// A Pauli string on the targets of a gate, (x, z), and its factor.
-type GeneratorTerm<T> = (usize, usize, T);
+/// A Pauli string on the targets of a gate and its factor.
+type GeneratorTerm<T> = (PauliMasks, T);
 
 /// Returns an anti-Hermitian matrix as `-i sum_k c_k P_k`: the Pauli strings and
 /// `c_k = -im tr(P_k M) / 2^n`.
 fn pauli_terms<T: Real>(matrix: &Matrix<Complex<T>>) -> Vec<GeneratorTerm<T>> {
     let dim = matrix.dim();
     let term = |k: usize| {
-        let (x, z) = (k / dim, k % dim);
+        let string = PauliMasks { x: k / dim, z: k % dim };
         let trace = (0..dim).fold(T::zero(), |sum, j| {
-            // conj(i^|x & z| (-1)^{z.j}) M[j + x, j], its imaginary part
-            let entry = &matrix[(j ^ x, j)];
-            match ((x & z).count_ones() + 2 * (z & j).count_ones()) % 4 {
+            // The imaginary part of i^-k (re + i im).
+            let entry = &matrix[(j ^ string.x, j)];
+            match string.entry(j).exponent() {
                 0 => sum + &entry.im,
                 1 => sum - &entry.re,
                 2 => sum - &entry.im,
                 _ => sum + &entry.re,
             }
         });
-        (x, z, -trace * T::from_ratio(Q::new(1, dim as i64)))
+        (string, -trace * T::from_ratio(Q::new(1, dim as i64)))
     };
-    (0..dim * dim).map(term).filter(|(_, _, c)| !c.is_exact_zero()).collect()
+    (0..dim * dim).map(term).filter(|(_, c)| !c.is_exact_zero()).collect()
 }
 
 /// Lists the strings of a gate on the qubits of an instruction, where its controls hold: a control
@@ -315,21 +314,21 @@ fn pauli_terms<T: Real>(matrix: &Matrix<Complex<T>>) -> Vec<GeneratorTerm<T>> {
 fn on_qubits<T: Real>(
     strings: &[GeneratorTerm<T>],
     instruction: &Instruction,
-    mut each: impl FnMut(usize, usize, T),
+    mut each: impl FnMut(PauliMasks, T),
 ) {
     let spread = |j: usize| scatter_bits(j, instruction.targets.iter().map(|&q| q as usize));
-    for (x, z, c) in strings {
-        under_controls(spread(*x), spread(*z), c, &instruction.controls, &mut each);
+    for (string, c) in strings {
+        let string = PauliMasks { x: spread(string.x), z: spread(string.z) };
+        under_controls(string, c, &instruction.controls, &mut each);
     }
 }
 
 /// Expands a string with its factor, where controls hold, into strings.
 fn under_controls<T: Real>(
-    x: usize,
-    z: usize,
+    string: PauliMasks,
     factor: &T,
     controls: &[Control],
-    mut each: impl FnMut(usize, usize, T),
+    mut each: impl FnMut(PauliMasks, T),
 ) {
     let share = T::from_ratio(Q::new(1, 1 << controls.len()));
     for set in 0..1usize << controls.len() {
@@ -337,6 +336,6 @@ fn under_controls<T: Real>(
         let (mask, negative) = chosen
             .fold((0, false), |(mask, negative), (_, c)| (mask | 1 << c.qubit, negative ^ c.value));
         let c = share.clone() * factor;
-        each(x, z | mask, if negative { -c } else { c });
+        each(PauliMasks { z: string.z | mask, ..string }, if negative { -c } else { c });
     }
 }

@@ -10,6 +10,7 @@ use crate::{
     kernel::{Threads, tree_sum},
     matrix::Matrix,
     param::{Q, Values},
+    pauli::{PauliMasks, PauliPhase},
     scalar::{Conj, Real, Ring, Scalar},
     state::StateVector,
 };
@@ -19,8 +20,8 @@ use crate::{
 pub(super) enum GateDerivative<T> {
     /// A matrix on the targets.
     Matrix(Matrix<Complex<T>>),
-    /// `-i/2 P`, the string with these masks.
-    PauliString(usize, usize),
+    /// `-i/2 P`.
+    PauliString(PauliMasks),
 }
 
 impl<T: Real> GateDerivative<T> {
@@ -40,8 +41,7 @@ impl<T: Real> GateDerivative<T> {
                 Some(GateDerivative::Matrix(generator(circuit, gate, angle, values)?))
             }
             Operation::PauliRotation(rotation) => {
-                let (x, z) = rotation.masks(&instruction.targets);
-                Some(GateDerivative::PauliString(x, z))
+                Some(GateDerivative::PauliString(rotation.masks(&instruction.targets)))
             }
             _ => None,
         })
@@ -61,7 +61,7 @@ impl<T: Real> GateDerivative<T> {
             GateDerivative::Matrix(matrix) => {
                 through(matrix, targets, controls, lambda, psi, threads)
             }
-            &GateDerivative::PauliString(x, z) => {
+            &GateDerivative::PauliString(string @ PauliMasks { x, z }) => {
                 let (fixed, value) = held(controls);
                 let (a, b) = (lambda.amplitudes(), psi.amplitudes());
                 let block = |range: std::ops::Range<usize>| {
@@ -73,15 +73,9 @@ impl<T: Real> GateDerivative<T> {
                     sum
                 };
                 let sum = tree_sum(a.len() >> fixed.count_ones(), threads, block, |x, y| x + y);
-                // -i/2 i^|x & z|
                 let half = T::from_ratio(Q::new(1, 2));
-                let (re, im) = (half.clone() * &sum.re, half * &sum.im);
-                match (x & z).count_ones() % 4 {
-                    0 => Complex::new(im, -re),
-                    1 => Complex::new(re, im),
-                    2 => Complex::new(-im, re),
-                    _ => Complex::new(-re, -im),
-                }
+                let halved = Complex::new(half.clone() * &sum.re, half * &sum.im);
+                (PauliPhase::MINUS_I * string.y_phase()).times(halved)
             }
         }
     }

@@ -15,6 +15,7 @@ use crate::{
     circuit::Compact,
     kernel::{BLOCK, Threads, tree_sum},
     observable::{Pauli, PauliString, PauliSum},
+    pauli::{PauliMasks, PauliPhase},
     scalar::{Real, Scalar},
     state::{GroupedPauliSum, StateVector},
 };
@@ -86,10 +87,10 @@ impl Observable {
         }
     }
 
-    /// Returns its strings `c i^|x & z| X^x Z^z` as (c, x, z), if it is given by them.
-    pub(super) fn masks(&self) -> Option<Vec<(f64, usize, usize)>> {
+    /// Returns its strings with their coefficients, if it is given by them.
+    pub(super) fn masks(&self) -> Option<Vec<(f64, PauliMasks)>> {
         let Observable::Pauli(sum) = self else { return None };
-        Some(sum.terms().iter().map(|(c, string)| (*c, string.x_mask(), string.z_mask())).collect())
+        Some(sum.terms().iter().map(|(c, string)| (*c, string.masks())).collect())
     }
 
     /// Returns it on the qubits of a compact circuit, where the others are |0>; `None` for an
@@ -188,7 +189,7 @@ impl Observable {
     ) {
         match self {
             Observable::Pauli(sum) => {
-                GroupedPauliSum::new(sum.terms(), 0).add(weight, psi, out, threads)
+                GroupedPauliSum::new(sum.terms(), PauliPhase::ONE).add(weight, psi, out, threads)
             }
             Observable::Outcome(bits) => {
                 let (mask, value) = masks(bits);
@@ -226,13 +227,11 @@ impl Observable {
         match self {
             Observable::Pauli(sum) => {
                 for (c, string) in sum.terms() {
-                    let (x, z) = (string.x_mask(), string.z_mask());
+                    let string = string.masks();
                     let c = T::lit(*c) * weight;
-                    // P |j> = i^{#Y} (-1)^{|j & z|} |j ^ x>
-                    let turns = (x & z).count_ones();
                     for j in 0..dim {
-                        let entry = &mut entries[(j ^ x) | j << n_qubits];
-                        match (turns + 2 * (j & z).count_ones()) % 4 {
+                        let entry = &mut entries[(j ^ string.x) | j << n_qubits];
+                        match string.entry(j).exponent() {
                             0 => entry.re += c.clone(),
                             1 => entry.im += c.clone(),
                             2 => entry.re -= c.clone(),

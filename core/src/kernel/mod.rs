@@ -58,6 +58,7 @@ use std::ops::Range;
 use crate::{
     basis::{BasisError, MAX_QUBITS, bcomspace, deposit, scatter_bits},
     matrix::Matrix,
+    pauli::PauliMasks,
     scalar::Ring,
 };
 
@@ -209,7 +210,7 @@ impl<R: Ring> Operator<R> {
                 OperatorShape::Swap(..) => 2,
                 OperatorShape::Cycles(cycles) => cycles.iter().map(Vec::len).sum(),
                 OperatorShape::Parity { .. } | OperatorShape::PauliString { .. } => {
-                    1 << self.shape.string().map_or(0, |(x, z)| (x | z).count_ones())
+                    1 << self.shape.string().map_or(0, PauliMasks::weight)
                 }
                 OperatorShape::Dense { offsets, .. } => offsets.len(),
             }

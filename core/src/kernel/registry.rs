@@ -16,7 +16,7 @@ use std::{
 };
 
 use super::{DeviceStates, Operator, Threads, reset_to_zero};
-use crate::{cancel::Cancelled, scalar::Ring};
+use crate::{cancel::Cancelled, pauli::PauliMasks, scalar::Ring};
 
 /// Amplitude updates between two reports of progress.
 const REPORT_EVERY: usize = 1 << 26;
@@ -234,12 +234,12 @@ pub trait PairExecutor<R: Ring>: Send + Sync {
         None
     }
 
-    /// Prepares the sum of the strings `c i^|x & z| X^x Z^z`, given as (c, x, z); `None` if it has
-    /// no better way than one after the other.
+    /// Prepares the sum of strings with coefficients; `None` if it has no better way than one after
+    /// the other.
     fn prepare_observable(
         &self,
         n_qubits: usize,
-        terms: &[(f64, usize, usize)],
+        terms: &[(f64, PauliMasks)],
     ) -> Option<Box<dyn PreparedObservable<R>>> {
         let _ = (n_qubits, terms);
         None

@@ -20,6 +20,7 @@ use super::{ActsOn, Operator, OperatorShape, SimdFloat, apply::OperatorTask, run
 use crate::{
     basis::{BasisError, odd},
     matrix::Matrix,
+    pauli::PauliMasks,
     scalar::Ring,
 };
 
@@ -120,8 +121,8 @@ impl<E: SimdFloat> Operator<Complex<E>> {
     /// under the controls, and the inverses of the first two. `None` for any other operator.
     #[must_use]
     pub fn without_string(&self) -> Option<Vec<Operator<Complex<E>>>> {
-        let (x, z) = self.shape.string()?;
-        let controls = self.fixed & !(x | z);
+        let string @ PauliMasks { x, z } = self.shape.string()?;
+        let controls = self.fixed & !string.support();
         let on = |bit: usize, shape: OperatorShape<Complex<E>>| Operator {
             shape,
             fixed: bit,
@@ -146,18 +147,18 @@ impl<E: SimdFloat> Operator<Complex<E>> {
             }
             out.push(hadamard(bit));
         }
-        let chain = || bits(x | z).zip(bits(x | z).skip(1));
+        let chain = || bits(string.support()).zip(bits(string.support()).skip(1));
         out.extend(chain().map(cx));
         let (even, odd) = match &self.shape {
             OperatorShape::Parity { factors: [even, odd], .. } => (*even, *odd),
             OperatorShape::PauliString { diagonal, off_diagonal, .. } => {
                 // W is i^{-|x & z|} times the string.
-                let off_diagonal = *off_diagonal * number(0.0, -1.0).powu((x & z).count_ones());
+                let off_diagonal = string.y_phase().conj().times(*off_diagonal);
                 (*diagonal + off_diagonal, *diagonal - off_diagonal)
             }
             _ => return None,
         };
-        let last = bits(x | z).last()?;
+        let last = bits(string.support()).last()?;
         let fixed = controls | last;
         let shape = OperatorShape::Diagonal(vec![(0, even), (last, odd)]);
         out.push(Operator { shape, fixed, value: self.value, n_qubits: above(fixed) });
@@ -174,11 +175,11 @@ impl<E: SimdFloat> Operator<Complex<E>> {
 }
 
 impl<R> OperatorShape<R> {
-    /// Returns the masks x and z of a Pauli string.
-    pub(in crate::kernel) fn string(&self) -> Option<(usize, usize)> {
+    /// Returns the Pauli string that it is about.
+    pub(in crate::kernel) fn string(&self) -> Option<PauliMasks> {
         match *self {
-            OperatorShape::Parity { z, .. } => Some((0, z)),
-            OperatorShape::PauliString { x, z, .. } => Some((x, z)),
+            OperatorShape::Parity { z, .. } => Some(PauliMasks { x: 0, z }),
+            OperatorShape::PauliString { x, z, .. } => Some(PauliMasks { x, z }),
             _ => None,
         }
     }
@@ -210,8 +211,8 @@ fn bits(mask: usize) -> impl Iterator<Item = usize> {
 /// Returns the runs of an operator about a string: they go over all of its qubits but one, if x
 /// reaches beyond a run.
 pub(super) fn runs<R>(operator: &Operator<R>, n_qubits: usize) -> Option<OperatorRuns> {
-    let (x, z) = operator.shape.string()?;
-    let controls = operator.fixed & !(x | z);
+    let string = operator.shape.string()?;
+    let (x, controls) = (string.x, operator.fixed & !string.support());
     let runs = OperatorRuns::new(n_qubits, controls, operator.value);
     if x < runs.run_length() {
         return Some(runs);

@@ -1,16 +1,17 @@
 //! Products, sums and groups of Pauli strings.
 //!
-//! Qubit by qubit, `X Y = i Z` and its cyclic permutations, and `-i` in the other order. Strings
-//! commute if they have different operators on an even number of qubits where both act; else they
-//! anticommute. The part of a product of two observables with a real factor is half their
-//! anticommutator, the rest half their commutator.
+//! Strings are multiplied and compared qubit by qubit, by [`PauliMasks`]. They commute if they have
+//! different operators on an even number of qubits where both act; else they anticommute. The part
+//! of a product of two observables with a real factor is half their anticommutator, the rest half
+//! their commutator.
 
 use std::{
     collections::HashMap,
     ops::{Add, Neg, Sub},
 };
 
-use super::{ObservableError, Pauli, PauliString, PauliSum, finite};
+use super::{ObservableError, PauliString, PauliSum, finite};
+use crate::pauli::{PauliMasks, PauliPhase};
 
 impl PauliString {
     /// The product `self other` as `(k, R)`: it is `i^k R`, with k from 0 to 3.
@@ -23,28 +24,22 @@ impl PauliString {
     /// ```
     #[must_use]
     pub fn times(&self, other: &PauliString) -> (u32, PauliString) {
-        let (mut k, mut factors) =
-            (0, Vec::with_capacity(self.factors.len() + other.factors.len()));
-        self.meet(other, |qubit, both| match both {
-            (Some(p), None) | (None, Some(p)) => factors.push((qubit, p)),
-            (Some(p), Some(q)) if p != q => {
-                // X Y = i Z and its cyclic permutations; in the other order -i.
-                let next = (q as u32 + 3 - p as u32) % 3;
-                k += if next == 1 { 1 } else { 3 };
-                let third = [Pauli::X, Pauli::Y, Pauli::Z].into_iter().find(|r| *r != p && *r != q);
-                factors.extend(third.map(|r| (qubit, r)));
-            }
-            _ => {}
+        let mut phase = PauliPhase::ONE;
+        let mut factors = Vec::with_capacity(self.factors.len() + other.factors.len());
+        self.meet(other, |qubit, p, q| {
+            let (turn, product) = p.times(q);
+            phase = phase * turn;
+            factors.extend(product.letter(0).map(|letter| (qubit, letter)));
         });
-        (k % 4, PauliString { factors })
+        (phase.exponent(), PauliString { factors })
     }
 
     /// Returns true if the strings commute; two strings that do not commute anticommute.
     #[must_use]
     pub fn commutes(&self, other: &PauliString) -> bool {
-        let mut crossings = 0u32;
-        self.meet(other, |_, both| crossings += u32::from(is_crossing(both)));
-        crossings.is_multiple_of(2)
+        let mut commute = true;
+        self.meet(other, |_, p, q| commute ^= !p.commutes(q));
+        commute
     }
 
     /// Returns true if the operators commute on each qubit: where both strings have one, it is the
@@ -52,25 +47,24 @@ impl PauliString {
     #[must_use]
     pub fn commutes_qubit_wise(&self, other: &PauliString) -> bool {
         let mut all = true;
-        self.meet(other, |_, both| all &= !is_crossing(both));
+        self.meet(other, |_, p, q| all &= p.commutes(q));
         all
     }
 
-    /// Calls `f` with each qubit of either string and the operators of both, in ascending order.
-    fn meet(&self, other: &PauliString, mut f: impl FnMut(usize, (Option<Pauli>, Option<Pauli>))) {
+    /// Calls `f` with each qubit of either string and the operators of both there, as if on qubit 0,
+    /// in ascending order.
+    fn meet(&self, other: &PauliString, mut f: impl FnMut(usize, PauliMasks, PauliMasks)) {
         let (mut a, mut b) = (self.factors.iter().peekable(), other.factors.iter().peekable());
         loop {
             let (p, q) = (a.peek().map(|f| f.0), b.peek().map(|f| f.0));
             let Some(qubit) = p.into_iter().chain(q).min() else { return };
-            let one = a.next_if(|f| f.0 == qubit).map(|f| f.1);
-            f(qubit, (one, b.next_if(|f| f.0 == qubit).map(|f| f.1)));
+            let [p, q] = [&mut a, &mut b].map(|factors| {
+                let letter = factors.next_if(|f| f.0 == qubit).map(|f| f.1);
+                letter.map_or_else(PauliMasks::default, |letter| PauliMasks::single(0, letter))
+            });
+            f(qubit, p, q);
         }
     }
-}
-
-/// Returns true if two operators on one qubit anticommute.
-fn is_crossing(both: (Option<Pauli>, Option<Pauli>)) -> bool {
-    matches!(both, (Some(p), Some(q)) if p != q)
 }
 
 impl PauliSum {

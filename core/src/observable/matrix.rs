@@ -16,7 +16,10 @@ use std::collections::BTreeMap;
 use num_complex::Complex;
 
 use super::{ObservableError, ObservableProblem, Pauli, PauliString, PauliSum};
-use crate::basis::{MAX_QUBITS, walsh_hadamard};
+use crate::{
+    basis::{MAX_QUBITS, walsh_hadamard},
+    pauli::PauliMasks,
+};
 
 /// Limit on the strings that a matrix or projector may be a sum of.
 pub(super) const MOST_TERMS: usize = 1 << 22;
@@ -90,14 +93,8 @@ impl PauliSum {
             }
             walsh_hadamard(&mut signs);
             for (z, sum) in signs.iter().enumerate() {
-                // (-i)^k times a number whose product with it is real.
-                let turned = match (x & z).count_ones() % 4 {
-                    0 => sum.re,
-                    1 => sum.im,
-                    2 => -sum.re,
-                    _ => -sum.im,
-                };
-                let c = turned / dim as f64;
+                // The product is real.
+                let c = PauliMasks { x, z }.y_phase().conj().times(*sum).re / dim as f64;
                 if c.abs() > ROUNDING * largest {
                     terms.push((c, PauliString::from_masks(x, z)?));
                 }

@@ -44,7 +44,7 @@
 
 use std::fmt;
 
-use crate::basis::MAX_QUBITS;
+use crate::{basis::MAX_QUBITS, pauli::PauliMasks};
 
 mod algebra;
 mod coefficient;
@@ -54,19 +54,11 @@ mod parametric;
 mod read;
 mod text;
 
+pub use crate::pauli::Pauli;
 pub use parametric::{Monomial, ParametricSum};
 
 /// The highest number of a qubit in a circuit.
 const HIGHEST: usize = u32::MAX as usize;
-
-/// A Pauli operator on one qubit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum Pauli {
-    X,
-    Y,
-    Z,
-}
 
 impl Pauli {
     /// Returns the letter as a word of a text, followed by a space.
@@ -168,17 +160,9 @@ impl PauliString {
                 problem: ObservableProblem::Qubit { text: highest.to_string() },
             });
         }
-        Ok(PauliString::of_masks(x_mask, z_mask))
-    }
-
-    fn of_masks(x_mask: usize, z_mask: usize) -> PauliString {
-        let letter = |q: usize| match (x_mask >> q & 1, z_mask >> q & 1) {
-            (1, 0) => Some((q, Pauli::X)),
-            (1, _) => Some((q, Pauli::Y)),
-            (_, 1) => Some((q, Pauli::Z)),
-            _ => None,
-        };
-        PauliString { factors: (0..usize::BITS as usize).filter_map(letter).collect() }
+        let masks = PauliMasks { x: x_mask, z: z_mask };
+        let letters = (0..MAX_QUBITS).filter_map(|q| Some((q, masks.letter(q)?)));
+        Ok(PauliString { factors: letters.collect() })
     }
 
     /// The operators, sorted by qubit.
@@ -187,24 +171,24 @@ impl PauliString {
         &self.factors
     }
 
-    /// Returns the qubits where it flips the bit (X and Y), as a mask. Qubits that no state can
-    /// have ([`MAX_QUBITS`]) are left out: compare [`PauliSum::n_qubits`] with the state first.
+    /// Returns its symplectic form. Qubits that no state can have ([`MAX_QUBITS`]) are left out:
+    /// compare [`PauliSum::n_qubits`] with the state first.
+    #[must_use]
+    pub fn masks(&self) -> PauliMasks {
+        self.factors.iter().copied().collect()
+    }
+
+    /// Returns the qubits where it flips the bit (X and Y), as a mask; see
+    /// [`masks`](PauliString::masks).
     #[must_use]
     pub fn x_mask(&self) -> usize {
-        self.mask(|p| p != Pauli::Z)
+        self.masks().x
     }
 
-    /// The qubits where it gives a sign (Y and Z), as a mask; see [`x_mask`](PauliString::x_mask).
+    /// The qubits where it gives a sign (Y and Z), as a mask; see [`masks`](PauliString::masks).
     #[must_use]
     pub fn z_mask(&self) -> usize {
-        self.mask(|p| p != Pauli::X)
-    }
-
-    fn mask(&self, counts: impl Fn(Pauli) -> bool) -> usize {
-        self.factors
-            .iter()
-            .filter(|f| counts(f.1))
-            .fold(0, |mask, f| mask | if f.0 < MAX_QUBITS { 1 << f.0 } else { 0 })
+        self.masks().z
     }
 }
 

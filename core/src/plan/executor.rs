@@ -5,10 +5,13 @@ use std::sync::Arc;
 use num_complex::Complex;
 
 use super::{PairPlan, Plan, PlanOptions, lower::collapses};
-use crate::kernel::{
-    ExecuteError, Executor, Executors, InstructionSet, Operator, OperatorShape, OverlapProbe,
-    PairExecutor, PreparedObservable, PreparedOperators, PreparedPair, SimdFloat, StateHint,
-    Threads, reset_to_zero, simd,
+use crate::{
+    kernel::{
+        ExecuteError, Executor, Executors, InstructionSet, Operator, OperatorShape, OverlapProbe,
+        PairExecutor, PreparedObservable, PreparedOperators, PreparedPair, SimdFloat, StateHint,
+        Threads, reset_to_zero, simd,
+    },
+    pauli::PauliMasks,
 };
 
 /// States of fewer qubits run gate by gate: they are in the second cache, and a plan takes longer
@@ -249,7 +252,7 @@ impl<E: SimdFloat> PairExecutor<Complex<E>> for Fast {
     fn prepare_observable(
         &self,
         n_qubits: usize,
-        terms: &[(f64, usize, usize)],
+        terms: &[(f64, PauliMasks)],
     ) -> Option<Box<dyn PreparedObservable<Complex<E>>>> {
         let products = simd::FlipProduct::of_terms(terms.iter().copied());
         Some(Box::new(simd::PauliMap::<E>::new(n_qubits, &products, self.set)?))

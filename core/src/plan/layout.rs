@@ -23,9 +23,12 @@ use smallvec::SmallVec;
 
 use super::{
     BinaryAngle,
-    lower::{M4, PrimitiveOp, SignedPauli, exchanged},
+    lower::{M4, PrimitiveOp, exchanged},
 };
-use crate::basis::{odd, reduce};
+use crate::{
+    basis::{odd, reduce},
+    pauli::{PauliMasks, PhasedPauli},
+};
 
 /// A logical qubit in terms of places.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -280,7 +283,7 @@ impl Layout {
                 let tan = if odd(self.signs.inner & line.vector) { -tan } else { tan };
                 Placed::Rotation { line, tan }
             }
-            PrimitiveOp::PauliRotation { x, z, tan, flip } => {
+            PrimitiveOp::PauliRotation { string: PauliMasks { x, z }, tan, flip } => {
                 self.scale /= (1.0 + tan * tan).sqrt();
                 let line = Line { vector: sum(lines, x).vector, ..sum(lines, z) };
                 if flip {
@@ -399,16 +402,16 @@ fn sum(lines: &[Line], mask: usize) -> Line {
 fn place_probe(
     lines: &[Line],
     number: usize,
-    SignedPauli { x, z, negative }: SignedPauli,
+    PhasedPauli { phase, string }: PhasedPauli,
 ) -> PlacedProbe {
-    let quarters = (x & z).count_ones();
-    let line = sum(lines, z);
+    let phase = phase * string.y_phase();
+    let line = sum(lines, string.z);
     PlacedProbe {
         number,
-        x: sum(lines, x).vector,
+        x: sum(lines, string.x).vector,
         z: line.inner,
         outer: line.outer,
-        real: quarters % 2 == 1,
-        weight: if negative ^ line.flip ^ (quarters & 2 == 2) { -1.0 } else { 1.0 },
+        real: phase.is_imaginary(),
+        weight: if phase.is_negative() ^ line.flip { -1.0 } else { 1.0 },
     }
 }

@@ -36,7 +36,6 @@ use num_complex::Complex;
 use smallvec::SmallVec;
 
 use clifford::Clifford;
-pub(in crate::plan) use clifford::SignedPauli;
 use entries::{LoweringEntries, LoweringEntry};
 use kinds::{EntryKind, on_one, string};
 use matrices::{M2, SmallComplex, dagger, eigen, is_unitary, local, multiply2, multiply4, widen};
@@ -48,6 +47,7 @@ use crate::{
     basis::{deposit, odd, walsh_hadamard},
     kernel::{Operator, OperatorShape, OverlapProbe, SimdFloat},
     matrix::canonical::split,
+    pauli::{PauliMasks, PhasedPauli},
     plan::BinaryAngle,
 };
 
@@ -74,9 +74,9 @@ pub(in crate::plan) enum PrimitiveOp {
     /// |tan| <= 1.
     Rotation { qubit: usize, tan: f64, sign: bool, flip: bool },
     /// `[1 -tan; tan 1]` between the indices apart by x, the first being the one where z is even,
-    /// times `1/sqrt(1 + tan^2)`, then `X^x Z^z` if `flip`; |tan| <= 1. An odd number of qubits is
-    /// in both.
-    PauliRotation { x: usize, z: usize, tan: f64, flip: bool },
+    /// times `1/sqrt(1 + tan^2)`, then `X^x Z^z` if `flip`; |tan| <= 1. An odd number of qubits has
+    /// Y.
+    PauliRotation { string: PauliMasks, tan: f64, flip: bool },
     /// `e^{i angle}` where the bits in `mask` have odd parity.
     Phase { mask: usize, angle: BinaryAngle },
     /// Z if `sign`, then X if `flip`.
@@ -88,7 +88,7 @@ pub(in crate::plan) enum PrimitiveOp {
     /// A 4x4 matrix; bit 0 of a row is qubit `a`, bit 1 qubit `b`.
     Dense { a: usize, b: usize, matrix: M4 },
     /// Inner product of this number in the list, with a Pauli string; it changes nothing.
-    Probe { number: usize, pauli: SignedPauli },
+    Probe { number: usize, pauli: PhasedPauli },
     /// The operator of this number in the list that was lowered, as it is, on these qubits.
     Plain { operator: usize, qubits: usize },
 }
@@ -103,8 +103,8 @@ impl PrimitiveOp {
             PrimitiveOp::Phase { .. } | PrimitiveOp::Pauli { .. } => 0,
             PrimitiveOp::Cx { target, .. } => 1 << target,
             PrimitiveOp::Swap(a, b) | PrimitiveOp::Dense { a, b, .. } => 1 << a | 1 << b,
-            PrimitiveOp::PauliRotation { x, .. } => x,
-            PrimitiveOp::Probe { pauli, .. } => pauli.x,
+            PrimitiveOp::PauliRotation { string, .. } => string.x,
+            PrimitiveOp::Probe { pauli, .. } => pauli.string.x,
             PrimitiveOp::Plain { qubits, .. } => qubits,
         }
     }
@@ -117,9 +117,9 @@ impl PrimitiveOp {
                 a == b
             }
             (
-                PrimitiveOp::PauliRotation { x: a, z: b, .. },
-                PrimitiveOp::PauliRotation { x: c, z: d, .. },
-            ) => (a, b) == (c, d),
+                PrimitiveOp::PauliRotation { string: a, .. },
+                PrimitiveOp::PauliRotation { string: b, .. },
+            ) => a == b,
             (PrimitiveOp::Phase { mask: a, .. }, PrimitiveOp::Phase { mask: b, .. }) => a == b,
             (PrimitiveOp::Dense { a, b, .. }, PrimitiveOp::Dense { a: c, b: d, .. }) => {
                 (a, b) == (c, d)
@@ -138,8 +138,8 @@ impl PrimitiveOp {
             PrimitiveOp::Phase { mask, .. } => mask,
             PrimitiveOp::Cx { control, .. } => 1 << control,
             PrimitiveOp::Pauli { qubit, flip: false, .. } => 1 << qubit,
-            PrimitiveOp::PauliRotation { x, z, .. } => z & !x,
-            PrimitiveOp::Probe { pauli, .. } => pauli.z,
+            PrimitiveOp::PauliRotation { string, .. } => string.z & !string.x,
+            PrimitiveOp::Probe { pauli, .. } => pauli.string.z,
             _ => 0,
         }
     }
@@ -368,18 +368,18 @@ impl PlanLowering {
 
     /// Lowers an inner product. It is taken of the state as it is, so the gates that are held back
     /// go first.
-    fn probe(&mut self, number: usize, pauli: SignedPauli) {
-        self.flush_seen(pauli.x, pauli.z);
+    fn probe(&mut self, number: usize, pauli: PhasedPauli) {
+        self.flush_seen(pauli.string);
         self.push(PrimitiveOp::Probe { number, pauli });
     }
 
     /// Puts out what waits on the qubits of a string; but Z does not see diagonals.
-    fn flush_seen(&mut self, x: usize, z: usize) {
+    fn flush_seen(&mut self, string: PauliMasks) {
         let unseen = |q: &usize| {
-            x >> q & 1 == 0 && self.pending[*q].matrix.is_some() && !self.pending[*q].moving
+            string.x >> q & 1 == 0 && self.pending[*q].matrix.is_some() && !self.pending[*q].moving
         };
         let diagonal = (0..self.pending.len()).filter(unseen).fold(0, |mask, q| mask | 1 << q);
-        self.flush((x | z) & !diagonal);
+        self.flush(string.support() & !diagonal);
     }
 
     /// A gate on one qubit where others have these values.

@@ -16,6 +16,7 @@
 use crate::{
     basis::{BasisError, MAX_QUBITS, gather_bits, odd, scatter_bits},
     observable::{PauliString, PauliSum},
+    pauli::{PauliMasks, PauliPhase},
 };
 
 /// Parities that a Hamiltonian conserves, with the values of a basis state, and the remaining
@@ -127,23 +128,20 @@ impl Tapering {
     pub fn taper(&self, sum: &PauliSum) -> Option<PauliSum> {
         let mut terms = Vec::new();
         for (c, string) in sum.terms() {
-            let (x, mut z) = (string.x_mask(), string.z_mask());
-            let mut c = *c;
-            let ys = (x & z).count_ones();
+            let (mut phase, mut string) = (PauliPhase::ONE, string.masks());
             for parity in &self.parities {
-                if odd(x & parity.qubits) {
+                let symmetry = PauliMasks { x: 0, z: parity.qubits };
+                if !string.commutes(symmetry) {
                     return None;
                 }
-                if z >> parity.own & 1 == 1 {
-                    z ^= parity.qubits;
-                    c = if parity.value { -c } else { c };
+                if string.z >> parity.own & 1 == 1 {
+                    let (sign, product) = string.times(symmetry);
+                    phase = phase * sign * PauliPhase::from_sign(parity.value);
+                    string = product;
                 }
             }
-            let (x, z) = (gather_bits(x, &self.left), gather_bits(z, &self.left));
-            // P = i^{|x & z|} X^x Z^z, and the rest is real.
-            if (ys + 3 * (x & z).count_ones()) % 4 == 2 {
-                c = -c;
-            }
+            let [x, z] = [string.x, string.z].map(|mask| gather_bits(mask, &self.left));
+            let c = if phase.is_negative() { -c } else { *c };
             terms.push((c, PauliString::from_masks(x, z).ok()?));
         }
         PauliSum::new(terms).ok()?.collected().ok()

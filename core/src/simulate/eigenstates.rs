@@ -18,6 +18,7 @@ use crate::{
     array::{Array, eigh},
     kernel::{Threads, tree_sum},
     observable::PauliSum,
+    pauli::PauliPhase,
     scalar::{Real, WideLoop, wide},
     state::{Amplitude, GroupedPauliSum, StateVector},
 };
@@ -126,7 +127,7 @@ impl Simulator {
         let size: f64 = hamiltonian.terms().iter().map(|term| term.0.abs()).sum();
         let unit = size.inverse_size(&0.0).unwrap_or(1.0);
         let search = Lanczos {
-            hamiltonian: GroupedPauliSum::new(hamiltonian.terms(), 0),
+            hamiltonian: GroupedPauliSum::new(hamiltonian.terms(), PauliPhase::ONE),
             unit,
             scale: size * unit,
             n_qubits,

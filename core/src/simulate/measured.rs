@@ -32,6 +32,7 @@ use crate::{
     kernel::Operator,
     observable::{PauliString, PauliSum},
     param::Values,
+    pauli::{PauliMasks, PhasedPauli, SingleQubitClifford},
     scalar::{Real, Ring, Scalar},
     state::{StateError, StateVector, derived_seed, draw},
 };
@@ -419,24 +420,17 @@ pub fn measurement_basis(
     }
     let terms = frame.strings.iter().zip(group.terms());
     let terms = terms.map(|(s, (c, _))| {
-        Ok((if s.negative { -c } else { *c }, PauliString::from_masks(s.x, s.z)?))
+        let PauliMasks { x, z } = s.string;
+        Ok((if s.phase.is_negative() { -c } else { *c }, PauliString::from_masks(x, z)?))
     });
     let diagonal = PauliSum::new(terms.collect::<Result<Vec<_>, SimulateError>>()?)?;
     Ok((frame.circuit, diagonal))
 }
 
-/// Tableau: Pauli strings in symplectic form, conjugated by the gates of a Clifford circuit as it
-/// grows.
+/// Tableau: Pauli strings, conjugated by the gates of a Clifford circuit as it grows.
 struct CliffordFrame {
     circuit: Circuit,
-    strings: Vec<FrameString>,
-}
-
-#[derive(Clone, Copy)]
-struct FrameString {
-    x: usize,
-    z: usize,
-    negative: bool,
+    strings: Vec<PhasedPauli>,
 }
 
 /// Returns the qubits of a mask, ascending.
@@ -446,20 +440,16 @@ fn qubits(mask: usize) -> impl Iterator<Item = usize> {
 
 impl CliffordFrame {
     fn new(n_qubits: usize, group: &PauliSum) -> CliffordFrame {
-        let signed = |string: &PauliString| FrameString {
-            x: string.x_mask(),
-            z: string.z_mask(),
-            negative: false,
-        };
         CliffordFrame {
             circuit: Circuit::new(n_qubits),
-            strings: group.terms().iter().map(|t| signed(&t.1)).collect(),
+            strings: group.terms().iter().map(|t| t.1.masks().into()).collect(),
         }
     }
 
     /// Changes the basis of each qubit by itself.
     fn turn_qubits(&mut self) -> Result<(), CircuitError> {
-        let (x, y) = self.strings.iter().fold((0, 0), |(x, y), s| (x | s.x, y | (s.x & s.z)));
+        let strings = self.strings.iter().map(|s| s.string);
+        let (x, y) = strings.fold((0, 0), |(x, y), s| (x | s.x, y | (s.x & s.z)));
         for q in qubits(x) {
             if y >> q & 1 == 1 {
                 self.sdg(q)?;
@@ -474,14 +464,14 @@ impl CliffordFrame {
     fn turn_strings(&mut self) -> Result<(), CircuitError> {
         let mut done = 0;
         for k in 0..self.strings.len() {
-            let Some(q) = qubits(self.strings[k].x).next() else { continue };
-            for other in qubits(self.strings[k].x & !(1 << q)) {
+            let Some(q) = qubits(self.strings[k].string.x).next() else { continue };
+            for other in qubits(self.strings[k].string.x & !(1 << q)) {
                 self.cx(q, other)?;
             }
-            if self.strings[k].z >> q & 1 == 1 {
+            if self.strings[k].string.z >> q & 1 == 1 {
                 self.sdg(q)?;
             }
-            for other in qubits(self.strings[k].z & !done) {
+            for other in qubits(self.strings[k].string.z & !done) {
                 self.cz(q, other)?;
             }
             self.h(q)?;
@@ -490,51 +480,32 @@ impl CliffordFrame {
         Ok(())
     }
 
-    /// Conjugates each string P by a gate: U P U^dagger. Source of the signs: S. Aaronson, D.
-    /// Gottesman, Phys. Rev. A 70, 052328.
-    fn each(&mut self, change: impl Fn(&mut FrameString)) {
-        self.strings.iter_mut().for_each(change);
+    /// Replaces each string P by `U P U^dagger`.
+    fn each(&mut self, image: impl Fn(PhasedPauli) -> PhasedPauli) {
+        self.strings.iter_mut().for_each(|s| *s = image(*s));
     }
 
     fn h(&mut self, q: usize) -> Result<(), CircuitError> {
         self.circuit.h(q)?;
-        self.each(|s| {
-            let differ = (s.x ^ s.z) & 1 << q;
-            s.negative ^= s.x & s.z & 1 << q != 0;
-            s.x ^= differ;
-            s.z ^= differ;
-        });
+        self.each(|s| s.conjugated_by_single(q, &SingleQubitClifford::H));
         Ok(())
     }
 
     fn sdg(&mut self, q: usize) -> Result<(), CircuitError> {
         self.circuit.sdg(q)?;
-        self.each(|s| {
-            s.negative ^= s.x & !s.z & 1 << q != 0;
-            s.z ^= s.x & 1 << q;
-        });
+        self.each(|s| s.conjugated_by_single(q, &SingleQubitClifford::SDG));
         Ok(())
     }
 
     fn cx(&mut self, control: usize, target: usize) -> Result<(), CircuitError> {
         self.circuit.cx(control, target)?;
-        self.each(|s| {
-            let [xc, zc, xt, zt] =
-                [s.x >> control & 1, s.z >> control & 1, s.x >> target & 1, s.z >> target & 1];
-            s.negative ^= xc & zt & (xt ^ zc ^ 1) == 1;
-            s.x ^= xc << target;
-            s.z ^= zt << control;
-        });
+        self.each(|s| s.conjugated_by_cx(control, target));
         Ok(())
     }
 
     fn cz(&mut self, a: usize, b: usize) -> Result<(), CircuitError> {
         self.circuit.cz(a, b)?;
-        self.each(|s| {
-            let [xa, za, xb, zb] = [s.x >> a & 1, s.z >> a & 1, s.x >> b & 1, s.z >> b & 1];
-            s.negative ^= xa & xb & (za ^ zb) == 1;
-            s.z ^= xb << a | xa << b;
-        });
+        self.each(|s| s.conjugated_by_cz(a, b));
         Ok(())
     }
 }

@@ -21,6 +21,7 @@ use crate::{
     kernel::Operator,
     matrix::Matrix,
     param::{Angle, Binding},
+    pauli::PauliMasks,
     scalar::Ring,
     state::{StateError, StateVector},
 };
@@ -420,7 +421,7 @@ pub(crate) fn rebind_instruction<R: Ring>(
 ) -> Result<(), SimulateError> {
     let controls = controls(instruction);
     if let Operation::PauliRotation(rotation) = &instruction.operation {
-        let ((x, z), numbers) = string(circuit, instruction, rotation, binding)?;
+        let (PauliMasks { x, z }, numbers) = string(circuit, instruction, rotation, binding)?;
         return Ok(operator.update_string_parameters(x, z, numbers, &controls)?);
     }
     Ok(operator.update_parameters(
@@ -437,7 +438,7 @@ fn bind_gate<R: Ring>(
 ) -> Result<Operator<R>, SimulateError> {
     let controls = controls(instruction);
     if let Operation::PauliRotation(rotation) = &instruction.operation {
-        let ((x, z), numbers) = string(circuit, instruction, rotation, binding)?;
+        let (PauliMasks { x, z }, numbers) = string(circuit, instruction, rotation, binding)?;
         return Ok(Operator::string(x, z, numbers, &controls)?);
     }
     Ok(Operator::new(
@@ -447,13 +448,13 @@ fn bind_gate<R: Ring>(
     )?)
 }
 
-/// Returns the masks and the numbers of a rotation.
+/// Returns the string and the numbers of a rotation.
 fn string<R: Ring>(
     circuit: &Circuit,
     instruction: &Instruction,
     rotation: &PauliRotation,
     binding: &impl Binding<R>,
-) -> Result<((usize, usize), [R; 2]), SimulateError> {
+) -> Result<(PauliMasks, [R; 2]), SimulateError> {
     if let Some(&last) = instruction.targets.iter().max().filter(|&&q| q as usize >= MAX_QUBITS) {
         return Err(BasisError::TooManyQubits { given: (last as usize).saturating_add(1) }.into());
     }

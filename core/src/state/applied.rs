@@ -1,9 +1,9 @@
 //! Application of a sum of Pauli strings to a state, `sum_k c_k P_k |psi>`, without building a
 //! matrix.
 //!
-//! `P |i> = i^{#Y} (-1)^{|i & z|} |i ^ x>` with the masks x (where a string flips) and z (where it
-//! signs), so an amplitude of the result is `sum_k c_k i^{#Y} (-1)^{|(i ^ x) & z|} psi[i ^ x]`.
-//! Terms that share x share the load.
+//! `P |i> = i^{#Y} (-1)^{|i & z|} |i ^ x>` with the masks x and z of a string, so an amplitude of
+//! the result is `sum_k c_k i^{#Y} (-1)^{|(i ^ x) & z|} psi[i ^ x]`. Terms that share x share the
+//! load.
 
 use std::collections::BTreeMap;
 
@@ -14,6 +14,7 @@ use crate::{
     basis::{odd, signed_sum, walsh_hadamard},
     kernel::{BLOCK, Threads},
     observable::{PauliString, PauliSum},
+    pauli::{PauliMasks, PauliPhase},
     scalar::{Real, Ring, Scalar, WideLoop, wide},
 };
 
@@ -39,7 +40,7 @@ impl<T: Real> StateVector<Complex<T>> {
     pub fn applied(&self, sum: &PauliSum, threads: &Threads) -> Result<Self, StateError> {
         Self::check_acts(self.n_qubits, sum)?;
         let mut out = Self::null(self.n_qubits, threads)?;
-        GroupedPauliSum::new(sum.terms(), 0).add(&T::one(), self, &mut out, threads);
+        GroupedPauliSum::new(sum.terms(), PauliPhase::ONE).add(&T::one(), self, &mut out, threads);
         Ok(out)
     }
 }
@@ -108,25 +109,24 @@ impl Amplitude for f64 {
     fn add_imaginary_multiple(&mut self, _: &f64, _: &f64) {}
 }
 
-/// `i^q sum_k c_k P_k`, made ready to be applied: for each x, the strings whose factors are real
-/// and those whose factors are imaginary, by their z.
+/// A phase times `sum_k c_k P_k`, made ready to be applied: for each x, the strings whose factors
+/// are real and those whose factors are imaginary, by their z.
 pub(crate) struct GroupedPauliSum {
     passes: BTreeMap<usize, [Vec<(usize, f64)>; 2]>,
 }
 
 impl GroupedPauliSum {
-    /// Returns the sum times `i^quarter`.
+    /// Returns the sum times a phase.
     pub(crate) fn new<'a>(
         terms: impl IntoIterator<Item = &'a (f64, PauliString)>,
-        quarter: usize,
+        phase: PauliPhase,
     ) -> GroupedPauliSum {
         let mut passes: BTreeMap<usize, [Vec<(usize, f64)>; 2]> = BTreeMap::new();
         for (c, string) in terms {
-            let (x, z) = (string.x_mask(), string.z_mask());
-            // i^{#Y + quarter}: 1, i, -1, -i
-            let quarters = ((x & z).count_ones() as usize + quarter) % 4;
-            let c = if quarters < 2 { *c } else { -c };
-            passes.entry(x).or_default()[quarters % 2].push((z, c));
+            let string @ PauliMasks { x, z } = string.masks();
+            let phase = string.y_phase() * phase;
+            let c = if phase.is_negative() { -c } else { *c };
+            passes.entry(x).or_default()[usize::from(phase.is_imaginary())].push((z, c));
         }
         GroupedPauliSum { passes }
     }

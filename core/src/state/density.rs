@@ -154,12 +154,11 @@ impl<T: Real, S: Scalar<Real = T>> DensityMatrix<S> {
             return Err(BasisError::OutOfRange { given, available: self.n_qubits }.into());
         }
         let terms = observable.terms().iter().map(|(c, string)| {
-            let (x, z) = (string.x_mask(), string.z_mask());
-            // P |j> = i^{#Y} (-1)^{|j & z|} |j ^ x>
-            let turns = (x & z).count_ones();
+            let string = string.masks();
             let sum = (0..1usize << self.n_qubits).fold(T::zero(), |sum, j| {
-                let entry = self.entry(j, j ^ x);
-                match (turns + 2 * (j & z).count_ones()) % 4 {
+                let entry = self.entry(j, j ^ string.x);
+                // The real part of i^k (re + i im).
+                match string.entry(j).exponent() {
                     0 => sum + entry.re(),
                     1 => sum - entry.im(),
                     2 => sum - entry.re(),

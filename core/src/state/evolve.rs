@@ -12,7 +12,7 @@
 use num_complex::Complex;
 
 use super::{GroupedPauliSum, StateError, StateVector};
-use crate::{kernel::Threads, observable::PauliSum, scalar::Real};
+use crate::{kernel::Threads, observable::PauliSum, pauli::PauliPhase, scalar::Real};
 
 /// Coefficients smaller than this are left out: a hundredth of what one rounding changes.
 const NEGLIGIBLE: f64 = 1e-18;
@@ -64,7 +64,7 @@ impl<T: Real> StateVector<Complex<T>> {
         let phase = Complex::new(cos, sin);
 
         let (mut old, mut new) = (self.clone(), Self::null(self.n_qubits, threads)?);
-        let step = GroupedPauliSum::new(terms, 3);
+        let step = GroupedPauliSum::new(terms, PauliPhase::MINUS_I);
         for (k, coefficient) in coefficients.into_iter().enumerate() {
             threads.check()?;
             let factor = phase.clone() * coefficient;

@@ -49,8 +49,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
 
     fn expectation_any(&self, observable: &PauliSum, threads: &Threads) -> Result<T, StateError> {
         Self::check_acts(self.n_qubits, observable)?;
-        let terms =
-            observable.terms().iter().map(|(c, string)| (*c, string.x_mask(), string.z_mask()));
+        let terms = observable.terms().iter().map(|(c, string)| (*c, string.masks()));
         let products = FlipProduct::of_terms(terms);
         if let Some(value) = self.vector_expectation(&products, threads) {
             return Ok(T::lit(value));

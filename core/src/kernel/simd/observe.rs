@@ -351,6 +351,7 @@ unsafe fn sum_rows<S: Simd>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pauli::PauliMasks;
 
     fn agrees<E: SimdFloat>(tolerance: f64) {
         let part = |i: usize| E::round_from(((i * 7919 + 13) % 1009) as f64 / 504.5 - 1.0);
@@ -360,8 +361,7 @@ mod tests {
                 (0..1 << n).map(|i| Complex::new(part(2 * i), part(2 * i + 1))).collect();
             let all = (1usize << n) - 1;
             let top = 1 << (n - 1);
-            // (c, x, z) of c i^|x & z| X^x Z^z
-            let mut terms = vec![
+            let mut terms: Vec<(f64, usize, usize)> = vec![
                 (0.7, 0, 0),
                 (-0.3, 0, top | 1),
                 (0.5, 3, 1),
@@ -370,7 +370,8 @@ mod tests {
             ];
             terms.extend((0..n).map(|q| (0.1 + q as f64, 1 << q, 0)));
             terms.extend((1..n).map(|q| (-1.0 - q as f64, 0, 3 << (q - 1))));
-            let products = FlipProduct::of_terms(terms.iter().copied());
+            let strings = terms.iter().map(|&(c, x, z)| (c, PauliMasks { x, z }));
+            let products = FlipProduct::of_terms(strings);
             let expected: Vec<Complex<f64>> = (0..1usize << n)
                 .map(|j| {
                     let term = |&(c, x, z): &(f64, usize, usize)| {

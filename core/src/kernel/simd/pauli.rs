@@ -32,6 +32,7 @@ use super::{InstructionSet, Simd, SimdFloat, Task};
 use crate::{
     basis::{deposit, odd},
     kernel::{SERIAL_BELOW, Threads, reduce::tree},
+    pauli::PauliMasks,
 };
 
 /// log2 of the amplitudes of a block: 16 KiB of `Complex<f64>`, so that two are in the first cache.
@@ -64,16 +65,14 @@ pub(crate) struct FlipProduct {
 }
 
 impl FlipProduct {
-    /// Terms `c i^|x & z| X^x Z^z`, given as (c, x, z), by what they multiply.
-    pub(crate) fn of_terms(
-        terms: impl IntoIterator<Item = (f64, usize, usize)>,
-    ) -> Vec<FlipProduct> {
+    /// Strings with coefficients, by what they multiply.
+    pub(crate) fn of_terms(terms: impl IntoIterator<Item = (f64, PauliMasks)>) -> Vec<FlipProduct> {
         let mut products: BTreeMap<(usize, bool), Vec<(usize, f64)>> = BTreeMap::new();
-        for (c, x, z) in terms {
-            // Re(i^k w) is Re w, -Im w, -Re w, Im w for k = 0, 1, 2, 3.
-            let k = (x & z).count_ones() % 4;
-            let weight = if k == 1 || k == 2 { -c } else { c };
-            products.entry((x, k % 2 == 1)).or_default().push((z, weight));
+        for (c, string @ PauliMasks { x, z }) in terms {
+            // Re(i^k w) is Re w, -Im w, -Re w, Im w for k = 0, 1, 2, 3: i^-k has these signs.
+            let phase = string.y_phase().conj();
+            let weight = if phase.is_negative() { -c } else { c };
+            products.entry((x, phase.is_imaginary())).or_default().push((z, weight));
         }
         products
             .into_iter()

@@ -149,8 +149,8 @@ impl<E: SimdFloat> Task<E> for ApplyOperator<'_, E> {
         let operator = self.operator;
         let n_qubits = self.amplitudes.len().trailing_zeros() as usize;
         let lane_bits = S::LANE_BITS - 1;
-        if let Some(masks) = operator.shape.string() {
-            return strings::apply::<S>(self, masks);
+        if let Some(string) = operator.shape.string() {
+            return strings::apply::<S>(self, string);
         }
         let Some((common, span)) = extent(&operator.shape) else { return true };
         if n_qubits < lane_bits || span.count_ones() > MAX_SPAN {

@@ -1,27 +1,13 @@
-//! Pauli strings in symplectic form (masks x and z and a sign), and their conjugation by Clifford
-//! gates: `V P V^dagger` is a Pauli string again, with a sign.
-//!
-//! Source: S. Aaronson, D. Gottesman, "Improved simulation of stabilizer circuits", Phys. Rev. A
-//! 70, 052328 (2004).
+//! Clifford gates of a plan: recognition of matrices, products, and conjugation of Pauli strings.
 
 use super::matrices::{M2, SmallComplex, multiply2};
-
-/// The Pauli string `i^|x & z| X^x Z^z`, negated or not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::plan) struct SignedPauli {
-    pub(in crate::plan) x: usize,
-    pub(in crate::plan) z: usize,
-    pub(in crate::plan) negative: bool,
-}
-
-/// X, Z or Y of one qubit: bit 0 for X, bit 1 for Z; and true if it is negated.
-type PauliImage = (usize, bool);
+use crate::pauli::{Pauli, PhasedPauli, SingleQubitClifford};
 
 /// A Clifford gate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Clifford {
-    /// Gate on one qubit, with the images of X, Z and Y.
-    One { qubit: usize, matrix: M2, images: [PauliImage; 3] },
+    /// Gate on one qubit, with its action on X, Y and Z.
+    One { qubit: usize, matrix: M2, action: SingleQubitClifford },
     /// CX.
     Cx { control: usize, target: usize },
     /// CZ.
@@ -34,14 +20,14 @@ impl Clifford {
     /// of small angles add up.
     pub(super) fn one(qubit: usize, matrix: M2, tolerance: f64) -> Option<(Clifford, f64)> {
         let [a, b, c, d] = matrix;
-        // The parts of V P V^dagger along X, Z and Y, for P = X, Z and Y, by its entries 00 and 01.
-        let parts = |diagonal: f64, other: SmallComplex| [other.re, diagonal, -other.im];
+        // The parts of V P V^dagger along X, Y and Z, for P = X, Y and Z, by its entries 00 and 01.
+        let parts = |diagonal: f64, other: SmallComplex| [other.re, -other.im, diagonal];
         let (across, along) = (a * d.conj(), b * c.conj());
         let of_x = parts(2.0 * (a * b.conj()).re, across + along);
         let of_z = parts(a.norm_sqr() - b.norm_sqr(), a * c.conj() - b * d.conj());
         let of_y = parts(2.0 * (a * b.conj()).im, SmallComplex::i() * (along - across));
-        let (mut images, mut deviation) = ([(0, false); 3], 0.0f64);
-        for (image, parts) in images.iter_mut().zip([of_x, of_z, of_y]) {
+        let (mut images, mut deviation) = ([(Pauli::X, false); 3], 0.0f64);
+        for (image, parts) in images.iter_mut().zip([of_x, of_y, of_z]) {
             // A small angle shows in the parts that vanish, not in the one that is 1.
             let off = |k: usize| {
                 (parts[k].abs() - 1.0)
@@ -50,28 +36,26 @@ impl Clifford {
                     .max(parts[(k + 2) % 3].abs())
             };
             let at = (0..3).find(|k| off(*k) <= tolerance)?;
-            *image = (at + 1, parts[at] < 0.0);
+            *image = ([Pauli::X, Pauli::Y, Pauli::Z][at], parts[at] < 0.0);
             deviation = deviation.max(off(at));
         }
-        let identity = images == [(1, false), (2, false), (3, false)];
+        let action = SingleQubitClifford::from_images(images);
+        let identity = action == SingleQubitClifford::IDENTITY;
         let exact = a == d && [b, c] == [SmallComplex::default(); 2];
-        (!identity || exact).then_some((Clifford::One { qubit, matrix, images }, deviation))
+        (!identity || exact).then_some((Clifford::One { qubit, matrix, action }, deviation))
     }
 
     /// Returns the product `self other`, of gates on one qubit, the same.
     pub(super) fn after(&self, other: &Clifford) -> Option<Clifford> {
         let (
-            Clifford::One { qubit, matrix: a, images: mine },
-            Clifford::One { qubit: same, matrix: b, images },
+            Clifford::One { qubit, matrix: a, action },
+            Clifford::One { qubit: same, matrix: b, action: before },
         ) = (self, other)
         else {
             return None;
         };
-        let images = images.map(|(image, negated)| {
-            let (next, again) = mine[image - 1];
-            (next, negated ^ again)
-        });
-        (qubit == same).then(|| Clifford::One { qubit: *qubit, matrix: multiply2(a, b), images })
+        let (qubit, is_same, action) = (*qubit, qubit == same, action.after(before));
+        is_same.then(|| Clifford::One { qubit, matrix: multiply2(a, b), action })
     }
 
     /// Returns the qubits along which it moves amplitudes, and those that it only reads.
@@ -87,28 +71,29 @@ impl Clifford {
     /// Returns true if it acts on one qubit and does not map each of X, Z and Y to itself up to a
     /// sign: amplitudes move along the qubit, and a change of the frame is not enough.
     pub(super) fn permutes_paulis(&self) -> bool {
-        matches!(self, Clifford::One { images, .. } if images[1].0 != 2)
+        matches!(self, Clifford::One { action, .. } if action.image(Pauli::Z).0 != Pauli::Z)
     }
 
     /// Returns the distance from a Pauli gate: 0 if it is one, 1 if it maps Z to itself up to a
     /// sign, 2 otherwise.
     pub(super) fn distance(&self) -> u8 {
         match self {
-            Clifford::One { images: [(1, _), (2, _), _], .. } => 0,
-            Clifford::One { images: [_, (2, _), _], .. } => 1,
+            Clifford::One { action, .. } if action.image(Pauli::Z).0 == Pauli::Z => {
+                u8::from(action.image(Pauli::X).0 != Pauli::X)
+            }
             _ => 2,
         }
     }
 
     /// Returns true if it acts on one qubit and is not diagonal.
     pub(super) fn moves(&self) -> bool {
-        matches!(self, Clifford::One { images, .. } if images[1] != (2, false))
+        matches!(self, Clifford::One { action, .. } if action.image(Pauli::Z) != (Pauli::Z, false))
     }
 
     /// Returns the angle of the phase that it is, if it is nothing else.
     pub(super) fn phase(&self) -> Option<f64> {
         match self {
-            Clifford::One { matrix, images: [(1, false), (2, false), _], .. } => {
+            Clifford::One { matrix, action: SingleQubitClifford::IDENTITY, .. } => {
                 Some(matrix[0].arg())
             }
             _ => None,
@@ -116,39 +101,22 @@ impl Clifford {
     }
 
     /// Returns `V P V^dagger`.
-    pub(super) fn conjugate(&self, pauli: SignedPauli) -> SignedPauli {
-        let SignedPauli { mut x, mut z, mut negative } = pauli;
-        let bit = |mask: usize, qubit: usize| mask >> qubit & 1;
-        match *self {
-            Clifford::One { qubit, ref images, .. } => {
-                if let Some(at) = (bit(x, qubit) | bit(z, qubit) << 1).checked_sub(1) {
-                    let (image, negated) = images[at];
-                    x = x & !(1 << qubit) | (image & 1) << qubit;
-                    z = z & !(1 << qubit) | (image >> 1) << qubit;
-                    negative ^= negated;
-                }
-            }
-            Clifford::Cx { control, target } => {
-                let both = bit(x, control) & bit(z, target);
-                negative ^= both == 1 && bit(x, target) == bit(z, control);
-                x ^= bit(x, control) << target;
-                z ^= bit(z, target) << control;
-            }
-            Clifford::Cz(a, b) => {
-                let both = bit(x, a) & bit(x, b);
-                negative ^= both == 1 && bit(z, a) != bit(z, b);
-                let (on_a, on_b) = (bit(x, b) << a, bit(x, a) << b);
-                z ^= on_a | on_b;
-            }
+    pub(super) fn conjugate(&self, pauli: PhasedPauli) -> PhasedPauli {
+        match self {
+            Clifford::One { qubit, action, .. } => pauli.conjugated_by_single(*qubit, action),
+            Clifford::Cx { control, target } => pauli.conjugated_by_cx(*control, *target),
+            Clifford::Cz(a, b) => pauli.conjugated_by_cz(*a, *b),
         }
-        SignedPauli { x, z, negative }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::lower::matrices::{M4, multiply4, widen};
+    use crate::{
+        pauli::{PauliMasks, PauliPhase},
+        plan::lower::matrices::{M4, multiply4, widen},
+    };
 
     const TOLERANCE: f64 = 1e-15;
 
@@ -170,16 +138,11 @@ mod tests {
     }
 
     /// Returns a string on two qubits as a matrix.
-    fn matrix(pauli: SignedPauli) -> M4 {
+    fn matrix(PhasedPauli { phase, string: PauliMasks { x, z } }: PhasedPauli) -> M4 {
         std::array::from_fn(|at| {
             let (row, column) = (at / 4, at % 4);
-            let turns = (pauli.x & pauli.z).count_ones() + 2 * (pauli.z & column).count_ones();
-            let sign = if pauli.negative { -1.0 } else { 1.0 };
-            if row ^ column == pauli.x {
-                SmallComplex::i().powu(turns) * sign
-            } else {
-                SmallComplex::default()
-            }
+            let turns = phase.exponent() + (x & z).count_ones() + 2 * (z & column).count_ones();
+            if row ^ column == x { SmallComplex::i().powu(turns) } else { SmallComplex::default() }
         })
     }
 
@@ -223,7 +186,8 @@ mod tests {
             let v = gate(clifford);
             let inverse: M4 = std::array::from_fn(|at| v[4 * (at % 4) + at / 4].conj());
             for at in 0..32 {
-                let pauli = SignedPauli { x: at & 3, z: at >> 2 & 3, negative: at >> 4 == 1 };
+                let string = PauliMasks { x: at & 3, z: at >> 2 & 3 };
+                let pauli = PhasedPauli { phase: PauliPhase::from_sign(at >> 4 == 1), string };
                 let expected = multiply4(&multiply4(&v, &matrix(pauli)), &inverse);
                 let got = matrix(clifford.conjugate(pauli));
                 let off =

@@ -19,11 +19,12 @@
 use num_complex::Complex;
 
 use super::{
-    clifford::{Clifford, SignedPauli},
+    clifford::Clifford,
     kinds::{EntryKind, string},
 };
 use crate::{
     kernel::{Operator, OperatorShape, OverlapProbe, SimdFloat},
+    pauli::PauliMasks,
     plan::BinaryAngle,
 };
 
@@ -115,12 +116,12 @@ impl LoweringEntries {
         for entry in between.iter().rev().filter(|entry| entry.meets(gate)) {
             match &entry.kind {
                 EntryKind::Rotation { pauli, .. } | EntryKind::Probe { pauli, .. } => {
-                    let x = gate.conjugate(*pauli).x;
+                    let x = gate.conjugate(*pauli).string.x;
                     if x.count_ones() as usize > widest {
                         return None;
                     }
                     if matches!(entry.kind, EntryKind::Rotation { .. }) {
-                        cost += i32::from(x != 0) - i32::from(pauli.x != 0);
+                        cost += i32::from(x != 0) - i32::from(pauli.string.x != 0);
                     }
                     passed = true;
                 }
@@ -214,7 +215,7 @@ impl LoweringEntry {
     }
 
     fn probe(number: usize, inner: &OverlapProbe) -> LoweringEntry {
-        let pauli = SignedPauli { x: inner.x, z: inner.z, negative: false };
+        let pauli = PauliMasks { x: inner.x, z: inner.z }.into();
         LoweringEntry::from_kind(EntryKind::Probe { number, pauli })
     }
 
@@ -222,7 +223,7 @@ impl LoweringEntry {
         let (moving, reading) = match &kind {
             EntryKind::Clifford(gate) => gate.qubits(),
             EntryKind::Rotation { pauli, .. } | EntryKind::Probe { pauli, .. } => {
-                (pauli.x, pauli.z & !pauli.x)
+                (pauli.string.x, pauli.string.z & !pauli.string.x)
             }
             EntryKind::Other => (0, 0),
         };

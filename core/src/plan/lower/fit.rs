@@ -11,8 +11,8 @@ impl PrimitiveOp {
             PrimitiveOp::Rotation { qubit, .. } => {
                 Some(PrimitiveOp::Rotation { qubit, tan: 0.0, sign: false, flip: false })
             }
-            PrimitiveOp::PauliRotation { x, z, .. } => {
-                Some(PrimitiveOp::PauliRotation { x, z, tan: 0.0, flip: false })
+            PrimitiveOp::PauliRotation { string, .. } => {
+                Some(PrimitiveOp::PauliRotation { string, tan: 0.0, flip: false })
             }
             PrimitiveOp::Phase { mask, .. } => {
                 Some(PrimitiveOp::Phase { mask, angle: BinaryAngle::ZERO })

@@ -4,11 +4,12 @@
 use num_complex::Complex;
 
 use super::{
-    clifford::{Clifford, SignedPauli},
+    clifford::Clifford,
     matrices::{M2, SmallComplex},
 };
 use crate::{
     kernel::{Operator, OperatorShape, SimdFloat},
+    pauli::{PauliMasks, PhasedPauli},
     scalar::Ring,
 };
 
@@ -18,14 +19,14 @@ pub(super) enum EntryKind {
     Clifford(Clifford),
     /// `e^{i phase} e^{-i angle/2 P}`.
     Rotation {
-        pauli: SignedPauli,
+        pauli: PhasedPauli,
         angle: f64,
         phase: f64,
     },
     /// The inner product of this number.
     Probe {
         number: usize,
-        pauli: SignedPauli,
+        pauli: PhasedPauli,
     },
     /// Anything else that was given.
     Other,
@@ -99,8 +100,7 @@ impl EntryKind {
 /// `e^{i phase} e^{-i angle/2 P}`.
 #[derive(Clone, Copy)]
 pub(super) struct PhasedRotation {
-    x: usize,
-    z: usize,
+    pub(super) string: PauliMasks,
     pub(super) angle: f64,
     pub(super) phase: f64,
     /// Distance of the operator from it.
@@ -108,23 +108,17 @@ pub(super) struct PhasedRotation {
 }
 
 impl PhasedRotation {
-    pub(super) fn pauli(&self) -> SignedPauli {
-        SignedPauli { x: self.x, z: self.z, negative: false }
-    }
-
     pub(super) fn kind(&self) -> EntryKind {
-        EntryKind::Rotation { pauli: self.pauli(), angle: self.angle, phase: self.phase }
+        EntryKind::Rotation { pauli: self.string.into(), angle: self.angle, phase: self.phase }
     }
 
     fn entry(self) -> (EntryKind, f64) {
         (self.kind(), self.deviation)
     }
 
-    /// Returns `a + b P` for the string P with the masks x and z, if it is a rotation up to the
-    /// tolerance.
+    /// Returns `a + b P` for a string P, if it is a rotation up to the tolerance.
     fn from_sum(
-        x: usize,
-        z: usize,
+        string: PauliMasks,
         a: SmallComplex,
         b: SmallComplex,
         tolerance: f64,
@@ -144,7 +138,7 @@ impl PhasedRotation {
         // What is left out are imaginary parts, and what the norm is off.
         let norm = (sin.re.hypot(cos.re) - 1.0).abs();
         let deviation = norm + sin.im.abs().max(cos.im.abs());
-        (deviation <= tolerance).then_some(PhasedRotation { x, z, angle, phase, deviation })
+        (deviation <= tolerance).then_some(PhasedRotation { string, angle, phase, deviation })
     }
 
     /// Returns the factors of even and odd parity of the bits in z, if they are a rotation up to
@@ -159,7 +153,8 @@ impl PhasedRotation {
         let angle = if odd == even.conj() { 2.0 * odd.arg() } else { (odd * even.conj()).arg() };
         let phase = if odd == even.conj() { 0.0 } else { even.arg() + 0.5 * angle };
         let deviation = (even.norm() - 1.0).abs().max((odd.norm() - 1.0).abs());
-        (deviation <= tolerance).then_some(PhasedRotation { x: 0, z, angle, phase, deviation })
+        let string = PauliMasks { x: 0, z };
+        (deviation <= tolerance).then_some(PhasedRotation { string, angle, phase, deviation })
     }
 }
 
@@ -179,11 +174,10 @@ pub(super) fn string<E: SimdFloat>(
             if x.count_ones() as usize <= widest =>
         {
             // W = i^{-|x & z|} P
-            let b = wide(off_diagonal) * SmallComplex::new(0.0, -1.0).powu((x & z).count_ones());
-            Some((
-                PhasedRotation::from_sum(x, z, wide(diagonal), b, tolerance)?,
-                operator.fixed() & !(x | z),
-            ))
+            let string = PauliMasks { x, z };
+            let b = string.y_phase().conj().times(wide(off_diagonal));
+            let turned = PhasedRotation::from_sum(string, wide(diagonal), b, tolerance)?;
+            Some((turned, operator.fixed() & !string.support()))
         }
         _ => None,
     }
@@ -214,9 +208,9 @@ fn exchange<E: SimdFloat>(
     if sign(3)? != first ^ second {
         return None;
     }
-    let (a, b) = (wide(&a), wide(&b) * SmallComplex::new(0.0, -1.0).powu(first + second));
-    let z = (first as usize * low) | (second as usize * high);
-    PhasedRotation::from_sum(both, z, a, b, tolerance)
+    let string = PauliMasks { x: both, z: first * low | second * high };
+    let b = string.y_phase().conj().times(wide(&b));
+    PhasedRotation::from_sum(string, wide(&a), b, tolerance)
 }
 
 /// Returns the qubit and the matrix of an operator on one qubit without controls.

@@ -1,11 +1,12 @@
 //! Rotations about Pauli strings.
 
 use super::{
-    MAX_PHASE_BITS, NO_ANGLE, PlanLowering, PrimitiveOp, clifford::SignedPauli,
-    kinds::PhasedRotation, matrices::SmallComplex,
+    MAX_PHASE_BITS, NO_ANGLE, PlanLowering, PrimitiveOp, kinds::PhasedRotation,
+    matrices::SmallComplex,
 };
 use crate::{
     basis::{deposit, odd},
+    pauli::{PauliMasks, PauliPhase, PhasedPauli},
     plan::BinaryAngle,
 };
 
@@ -22,7 +23,6 @@ impl PlanLowering {
         if controls.count_ones() >= MAX_PHASE_BITS {
             return false;
         }
-        let pauli = turned.pauli();
         if turned.phase.abs() <= NO_ANGLE {
             self.out.deviation += turned.phase.abs();
         } else if !self.diagonal(controls, &[(value, SmallComplex::cis(turned.phase))]) {
@@ -30,16 +30,17 @@ impl PlanLowering {
         }
         for subset in (0..subsets).map(|k| deposit(k, controls)) {
             let angle = turned.angle / subsets as f64;
-            let pauli = SignedPauli { z: pauli.z | subset, negative: odd(subset & value), ..pauli };
-            self.rotation(pauli, angle);
+            let string = PauliMasks { z: turned.string.z | subset, ..turned.string };
+            let phase = PauliPhase::from_sign(odd(subset & value));
+            self.rotation(PhasedPauli { phase, string }, angle);
         }
         true
     }
 
     /// Lowers `e^{-i angle/2 P}`.
-    pub(super) fn rotation(&mut self, pauli: SignedPauli, angle: f64) {
-        let angle = if pauli.negative { -angle } else { angle };
-        let SignedPauli { x, z, .. } = pauli;
+    pub(super) fn rotation(&mut self, PhasedPauli { phase, string }: PhasedPauli, angle: f64) {
+        let angle = if phase.is_negative() { -angle } else { angle };
+        let PauliMasks { x, z } = string;
         let (sin, cos) = (0.5 * angle).sin_cos();
         if x == 0 {
             match z.is_power_of_two() {
@@ -60,7 +61,7 @@ impl PlanLowering {
             }
             return;
         }
-        if (x | z).is_power_of_two() {
+        if string.weight() == 1 {
             let i_sin = SmallComplex::new(0.0, sin);
             let u = if z == 0 {
                 [cos.into(), -i_sin, -i_sin, cos.into()]
@@ -72,7 +73,7 @@ impl PlanLowering {
         }
         // S on a qubit makes X of it Y and Y of it -X; S^dagger takes that back.
         let pivot = x & x.wrapping_neg();
-        let even = !odd(x & z);
+        let even = !string.y_phase().is_imaginary();
         let quarter = |sign: f64| {
             [
                 SmallComplex::new(1.0, 0.0),
@@ -88,10 +89,10 @@ impl PlanLowering {
             true => (if z & pivot == 0 { sin } else { -sin }, z ^ pivot),
             false => (sin, z),
         };
-        self.flush_seen(x, z);
+        let string = PauliMasks { x, z };
+        self.flush_seen(string);
         // -i i^|x & z| is real: 1, or -1.
-        let odd = (x & z).count_ones() % 4;
-        let sin = if odd == 1 { sin } else { -sin };
+        let sin = if string.y_phase() == PauliPhase::I { sin } else { -sin };
         let flip = sin.abs() > cos.abs();
         // cos + sin Q = (Q) (sin - cos Q) with Q = X^x Z^z, whose square is -1.
         let tan = if flip { -cos / sin } else { sin / cos };
@@ -99,7 +100,7 @@ impl PlanLowering {
         if negative {
             self.out.angle += BinaryAngle::HALF_TURN;
         }
-        self.push(PrimitiveOp::PauliRotation { x, z, tan, flip });
+        self.push(PrimitiveOp::PauliRotation { string, tan, flip });
         if even {
             self.hold_back(pivot.trailing_zeros() as usize, quarter(-1.0), false);
         }

@@ -17,6 +17,7 @@ use super::{CoefficientSums, FermionError, FermionOperator, FermionProblem, Ladd
 use crate::{
     basis::{MAX_QUBITS, odd},
     observable::{PauliString, PauliSum},
+    pauli::PauliMasks,
 };
 
 /// Limit on the orbitals that a product may act on: it is a sum of 2^orbitals strings.
@@ -135,7 +136,9 @@ impl Mapping {
         for ((x, z), c) in sums.sorted() {
             // The masks are of n qubits.
             let string = PauliString::from_masks(x, z).unwrap_or_default();
-            let c = super::finite(c * Complex::new(0.0, -1.0).powu((x & z).count_ones() % 4))?;
+            // The sum of zeros takes away the sign of one.
+            let turned = PauliMasks { x, z }.y_phase().conj().times(c) + Complex::default();
+            let c = super::finite(turned)?;
             if c.im != 0.0 {
                 let (string, coefficient) = (string.to_string(), text::coefficient(c));
                 return Err(FermionProblem::NotHermitian { string, coefficient }.into());

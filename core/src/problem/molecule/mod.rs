@@ -35,6 +35,7 @@ use super::fermion::{FermionError, FermionOperator, FermionProblem, Ladder, Mapp
 use crate::{
     basis::{MAX_QUBITS, odd},
     observable::{PauliString, PauliSum},
+    pauli::PauliMasks,
 };
 
 mod fcidump;
@@ -276,9 +277,9 @@ impl Molecule {
         let others =
             hamiltonian.terms().iter().filter(|(_, string)| *string != PauliString::default());
         // In the reference state a product of Z is 1 or -1, and all else 0. The constant cancels.
-        let above = others.map(|(c, string)| match string.x_mask() {
-            0 if odd(state & string.z_mask()) => c.abs() - c,
-            0 => c.abs() + c,
+        let above = others.map(|(c, string)| match string.masks() {
+            PauliMasks { x: 0, z } if odd(state & z) => c.abs() - c,
+            PauliMasks { x: 0, .. } => c.abs() + c,
             _ => c.abs(),
         });
         Ok(above.sum())

@@ -20,6 +20,7 @@ use crate::{
         runs::{MAX_RUN_BITS, OperatorRuns},
         simd::{SharedPtr, Simd, SimdFloat, Task, as_reals},
     },
+    pauli::PauliMasks,
 };
 
 /// Real parts, and imaginary parts with the sign that a product needs, for each lane.
@@ -41,9 +42,10 @@ struct Strings<'a, E> {
     off_diagonal: Option<[Coefficient<E>; 2]>,
 }
 
-/// Applies an operator about the string with these masks; false for states shorter than a register.
+/// Applies an operator about a string; false for states shorter than a register.
 #[inline(always)]
-pub(super) fn apply<S: Simd>(work: ApplyOperator<'_, S::Elem>, (x, z): (usize, usize)) -> bool {
+pub(super) fn apply<S: Simd>(work: ApplyOperator<'_, S::Elem>, string: PauliMasks) -> bool {
+    let PauliMasks { x, z } = string;
     let ApplyOperator { operator, amplitudes, threads } = work;
     let n_qubits = amplitudes.len().trailing_zeros() as usize;
     let lane_bits = S::LANE_BITS - 1;
@@ -51,7 +53,7 @@ pub(super) fn apply<S: Simd>(work: ApplyOperator<'_, S::Elem>, (x, z): (usize, u
         return false;
     }
     let lanes = (1usize << lane_bits) - 1;
-    let controls = operator.fixed & !(x | z);
+    let controls = operator.fixed & !string.support();
     let (control, value) = (controls & lanes, operator.value & lanes);
     let rows = x >> lane_bits;
     let top = if rows == 0 { 0 } else { 1 << rows.ilog2() };
