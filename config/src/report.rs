@@ -18,7 +18,10 @@
 
 use std::{fmt, ops::Range, process::ExitCode};
 
-use ketgrad_core::qasm::{Diagnostic, Failed, Label, Severity, SourceText};
+use ketgrad_core::{
+    notation::{did_you_mean, nearest_name},
+    qasm::{Diagnostic, Failed, Label, Severity, SourceText},
+};
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource};
 
 /// Remarks drawn at most; the rest are counted.
@@ -167,8 +170,8 @@ impl Failure {
     /// Adds the nearest of some names as advice, if one is near.
     #[must_use]
     pub fn nearest<'a>(self, given: &str, known: impl IntoIterator<Item = &'a str>) -> Failure {
-        match nearest(given, known) {
-            Some(name) => self.help(format_args!("did you mean `{name}`?")),
+        match nearest_name(given, known) {
+            Some(name) => self.help(did_you_mean(name)),
             None => self,
         }
     }
@@ -185,19 +188,6 @@ impl From<Failed> for Failure {
         let remarks = failed.diagnostics.into_iter().map(Remark::from).collect();
         Failure { status: Status::Input, remarks, sources: failed.sources }
     }
-}
-
-/// Returns the nearest of some names by edit distance, if it is near enough to be meant.
-#[must_use]
-pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    if given.len() > 200 {
-        return None;
-    }
-    let scored =
-        known.into_iter().take(10_000).map(|name| (strsim::damerau_levenshtein(given, name), name));
-    let (distance, name) = scored.min_by_key(|s| s.0)?;
-    let starts = !given.is_empty() && name.starts_with(given);
-    (starts || distance * 5 <= 2 * given.chars().count().max(3)).then_some(name)
 }
 
 /// Remarks as text.
@@ -481,12 +471,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn only_near_names_are_offered() {
-        assert_eq!(nearest("thet", ["phi", "theta"]), Some("theta"));
-        assert_eq!(nearest("w", ["theta", "w[0]"]), Some("w[0]"));
-        assert_eq!(nearest("alpha", ["theta", "w[0]"]), None);
     }
 }

@@ -51,6 +51,29 @@ fn open_parameters_stay_symbols() {
 }
 
 #[test]
+fn names_have_the_latex_that_they_have_in_drawings_and_derivatives() {
+    let folder = Folder::new();
+    for (name, latex) in [
+        ("Gamma", r"\Gamma"),
+        ("Alpha1", r"\mathrm{A}_{1}"),
+        ("step_size", r"\mathrm{step}_{size}"),
+        ("x_bar", r"\bar{x}"),
+    ] {
+        let head = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\n";
+        let circuit = format!("{head}input float {name};\nqubit q;\nry(2 * {name}) q;\n");
+        folder.file("name.qasm", &circuit);
+        let amplitude = ["amplitudes", "name.qasm", "--basis", "0", "--form", "latex"];
+        let amplitude = folder.run(&amplitude).done().out;
+        assert_eq!(amplitude, format!("0: \\cos\\left({latex}\\right)\n"));
+        let drawing = folder.run(&["draw", "name.qasm", "--format", "latex"]).done().out;
+        assert!(drawing.contains(&format!("R_{{Y}}(2\\,{latex})")), "{drawing}");
+        let program = format!("fn f({name}) {{ {name} }}");
+        let formula = folder.run(&["diff", "-e", &program, "--emit", "latex"]).done().out;
+        assert!(formula.contains(&format!("f({latex}) &= {latex}")), "{formula}");
+    }
+}
+
+#[test]
 fn basis_states_and_forms() {
     let folder = folder();
     let run = |rest: &[&str]| folder.run(&[&["amplitudes", "c.qasm"], rest].concat()).done().out;

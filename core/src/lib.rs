@@ -4,12 +4,13 @@
 //! but a counter and what is known of the machine's caches. Threads, memory limits and kernels are
 //! handed in.
 //!
-//! For all of it: [`cancel`] (work that ends early), [`errors`] (several that are one). Numbers and
-//! programs: [`scalar`], [`mod@array`] (numbers with a shape), [`entity`] (typed ids), [`ir`]
-//! (programs as data), [`rules`] (derivatives of operations), [`text`] (programs from text),
-//! [`pass`] (simplification), [`adjoint`] (derivatives of programs), [`exec`] (running), [`emit`]
-//! (source out), [`check`] (all ways to a derivative, compared), [`trace`] (formulas, recorded Rust
-//! functions), [`tape`] (gradients by operator overloading).
+//! For all of it: [`cancel`] (work that ends early), [`errors`] (several that are one),
+//! [`notation`] (hints on misspelt names). Numbers and programs: [`scalar`], [`mod@array`] (numbers
+//! with a shape), [`entity`] (typed ids), [`ir`] (programs as data), [`rules`] (derivatives of
+//! operations), [`text`] (programs from text), [`pass`] (simplification), [`adjoint`] (derivatives
+//! of programs), [`exec`] (running), [`emit`] (source out), [`check`] (all ways to a derivative,
+//! compared), [`trace`] (formulas, recorded Rust functions), [`tape`] (gradients by operator
+//! overloading).
 //!
 //! Circuits: [`param`] (angles of gates), [`basis`] (bits), [`matrix`], [`pauli`] (strings as
 //! masks), [`gate`] (the table), [`circuit`], [`observable`], [`kernel`] (loops over amplitudes),
@@ -51,6 +52,7 @@ mod bytes;
 pub mod cancel;
 pub mod entity;
 pub mod errors;
+pub mod notation;
 mod stack;
 
 #[macro_use]

@@ -44,6 +44,7 @@ mod jit;
 mod limits_of_passes;
 mod linear;
 mod named_gates;
+mod notation;
 mod observable_matrix;
 mod observable_text;
 mod own_number;

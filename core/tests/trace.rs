@@ -100,7 +100,7 @@ fn a_primitive_is_what_has_a_rule() {
     // A call, which is not opened.
     let ops: Vec<Op> = tape.function().insts.values().map(|i| i.op).collect();
     assert!(matches!(ops.as_slice(), [Op::Call(_)]), "{ops:?}");
-    let e = Callee::new(rules.program(), "softmax").unwrap_err();
+    let e = Callee::new(rules.program(), "softpuls").unwrap_err();
     assert!(e.to_string().contains("did you mean `softplus`?"), "{e}");
     let e = softplus.call(&[1.0, 2.0]).unwrap_err();
     assert_eq!(e.to_string(), "`softplus` takes 1 arguments, but 2 were given");

@@ -4,6 +4,7 @@ use crate::{
     channel::ChannelError,
     gate::ParamCountError,
     matrix::MatrixError,
+    notation::hint,
     observable::ObservableError,
     param::{BindError, ParamId},
 };
@@ -101,7 +102,7 @@ pub enum CircuitError {
         why: String,
     },
     /// A name that is not that of an instruction.
-    #[error("no instruction is called `{name}`{}", nearest.map(|n| format!(": did you mean `{n}`?")).unwrap_or_default())]
+    #[error("no instruction is called `{name}`{}", hint(*nearest))]
     NoSuchInstruction {
         /// The name given.
         name: String,

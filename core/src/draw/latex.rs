@@ -16,7 +16,8 @@ use std::fmt::Write;
 use super::layout::{CellShape, DiagramCell, DiagramLayout};
 use crate::{
     circuit::Circuit,
-    exact::{latex_letter, latex_name_beside},
+    exact::latex_name_beside,
+    notation::{latex_escaped, latex_function, latex_letter},
 };
 
 /// Returns the circuit as environments `quantikz`. `columns` is the maximum number of columns of
@@ -207,7 +208,7 @@ fn label(text: &str, names: &[&str]) -> String {
     let base = match base.split_at_checked(1) {
         Some((_, "")) => base.to_owned(),
         Some(("R", axes)) if axes.bytes().all(|c| b"XYZ".contains(&c)) => format!("R_{{{axes}}}"),
-        _ => format!("\\mathrm{{{}}}", escaped(base)),
+        _ => format!("\\mathrm{{{}}}", latex_escaped(base)),
     };
     format!("{base}{dagger}{}", formula(params, names))
 }
@@ -216,9 +217,9 @@ fn label(text: &str, names: &[&str]) -> String {
 fn called(text: &str, names: &[&str]) -> String {
     let (name, params) = text.split_at(text.find('(').unwrap_or(text.len()));
     let (base, dagger) = name.strip_suffix('†').map_or((name, ""), |base| (base, "^{\\dagger}"));
-    let letters = base.chars().map(|c| match latex_letter(c) {
-        Some(greek) => format!("{{\\{greek}}}"),
-        None if c.is_ascii_alphanumeric() || c == '_' => escaped(c.encode_utf8(&mut [0; 4])),
+    let letters = base.chars().map(|c| match latex_letter(c.encode_utf8(&mut [0; 4])) {
+        Some(greek) => format!("{{{greek}}}"),
+        None if c.is_ascii_alphanumeric() || c == '_' => latex_escaped(c.encode_utf8(&mut [0; 4])),
         None => plain(c.encode_utf8(&mut [0; 4])),
     });
     format!("\\mathrm{{{}}}{dagger}{}", letters.collect::<String>(), formula(params, names))
@@ -249,17 +250,12 @@ fn formula(text: &str, names: &[&str]) -> String {
         match token {
             "π" => out.push_str("\\pi "),
             "*" => out.push_str("\\,"),
-            "sin" | "cos" | "tan" | "exp" | "ln" if rest.starts_with('(') => {
-                let _ = write!(out, "\\{token}");
-            }
-            _ if starts_name(c) && rest.starts_with('(') => {
-                let _ = write!(out, "\\operatorname{{{}}}", escaped(token));
-            }
+            _ if starts_name(c) && rest.starts_with('(') => out.push_str(&latex_function(token)),
             _ if starts_name(c) => out.push_str(&latex_name_beside(token, names.iter().copied())),
             _ if is_number => out.push_str(token),
             // These signs are written in formulas without a change.
             "<" | ">" | "|" => out.push_str(token),
-            _ => out.push_str(&escaped(token)),
+            _ => out.push_str(&latex_escaped(token)),
         }
     }
     out
@@ -285,26 +281,5 @@ fn operand_end(text: &str) -> usize {
 
 /// Words that are no formula.
 fn plain(text: &str) -> String {
-    format!("\\mbox{{{}}}", escaped(text))
-}
-
-/// Escapes the characters that are special in LaTeX.
-fn escaped(text: &str) -> String {
-    let mut out = String::new();
-    for c in text.chars() {
-        match c {
-            '&' | '%' | '$' | '#' | '_' | '{' | '}' => {
-                let _ = write!(out, "\\{c}");
-            }
-            '\\' => out.push_str("\\textbackslash{}"),
-            '^' => out.push_str("\\^{}"),
-            '~' => out.push_str("\\~{}"),
-            '<' => out.push_str("$<$"),
-            '>' => out.push_str("$>$"),
-            '|' => out.push_str("$|$"),
-            'π' => out.push_str("$\\pi$"),
-            c => out.push(c),
-        }
-    }
-    out
+    format!("\\mbox{{{}}}", latex_escaped(text))
 }

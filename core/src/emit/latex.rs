@@ -4,11 +4,16 @@
 //! `align*`: only `amsmath` is needed. Division is a fraction, `x^y` a power, Greek names are
 //! letters, and `x_bar` is `\bar{x}`.
 
-use std::{cmp::Ordering, collections::HashSet, fmt::Write};
+use std::{cmp::Ordering, collections::HashSet};
 
 use crate::{
     entity::FuncId,
     ir::{Compare, Int1, Int2, Mixed, Number1, Number2, Op, Program, Real1, Real2},
+    notation::{
+        Infix,
+        Precedence::{self, Atom, Lowest, Prefix, Product, Sum},
+        atom, latex_function, latex_in_parentheses, latex_name, latex_parenthesized,
+    },
 };
 
 use super::{
@@ -39,7 +44,7 @@ pub fn emit_latex(program: &Program, function: FuncId) -> Result<String, EmitErr
     let body = structured(&f, &HashSet::new())?;
     let mut w = LatexWriter { program, body: &body, lines: vec![], depth: 0 };
     let params: Vec<String> = body.params.iter().map(|v| w.var(*v)).collect();
-    let head = format!("{}({})", word(&f.name), params.join(", "));
+    let head = format!("{}({})", latex_function(&f.name), params.join(", "));
     match body.statements.as_slice() {
         [EmitStmt::Return(value)] => {
             let value = w.expr(value);
@@ -61,17 +66,9 @@ struct LatexWriter<'a> {
     depth: usize,
 }
 
-/// Precedence of operators.
-const LOGIC: u8 = 1;
-const COMPARE: u8 = 2;
-const ADD: u8 = 3;
-const MUL: u8 = 4;
-const PREFIX: u8 = 5;
-const ATOM: u8 = 6;
-
 impl LatexWriter<'_> {
     fn var(&self, v: Var) -> String {
-        name(&self.body.vars[v.0].name)
+        latex_name(&self.body.vars[v.0].name)
     }
 
     fn line(&mut self, text: &str) {
@@ -147,7 +144,9 @@ impl LatexWriter<'_> {
                         let last = match (&c.to, c.inclusive) {
                             (EmitExpr::Int(n), false) => (i128::from(*n) - 1).to_string(),
                             (to, true) => self.expr(to),
-                            (to, false) => format!("{} - 1", self.with_precedence(to, ADD)),
+                            (to, false) => {
+                                format!("{} - 1", self.with_precedence(to, Sum))
+                            }
                         };
                         format!(
                             "\\textbf{{for }} {} = {}, \\dots, {last}",
@@ -181,117 +180,98 @@ impl LatexWriter<'_> {
     }
 
     fn expr(&self, e: &EmitExpr) -> String {
-        self.with_precedence(e, 0)
+        self.with_precedence(e, Lowest)
     }
 
-    fn with_precedence(&self, e: &EmitExpr, least: u8) -> String {
-        let (text, rank) = self.ranked(e);
-        if rank < least { format!("\\left({text}\\right)") } else { text }
+    fn with_precedence(&self, e: &EmitExpr, least: Precedence) -> String {
+        latex_parenthesized(self.ranked(e), least)
     }
 
-    fn ranked(&self, e: &EmitExpr) -> (String, u8) {
+    fn ranked(&self, e: &EmitExpr) -> Infix {
         match e {
             EmitExpr::Real(x) => number(*x),
-            EmitExpr::Int(n) => (n.to_string(), if *n < 0 { PREFIX } else { ATOM }),
-            EmitExpr::Bool(b) => (format!("\\text{{{b}}}"), ATOM),
-            EmitExpr::Var(v) | EmitExpr::Clone(v) => (self.var(*v), ATOM),
+            EmitExpr::Int(n) => (n.to_string(), if *n < 0 { Prefix } else { Atom }),
+            EmitExpr::Bool(b) => atom(format!("\\text{{{b}}}")),
+            EmitExpr::Var(v) | EmitExpr::Clone(v) => atom(self.var(*v)),
             EmitExpr::Op(op, args, _) => self.op(*op, args),
         }
     }
 
-    fn call(&self, name: &str, args: &[EmitExpr]) -> (String, u8) {
+    fn call(&self, name: &str, args: &[EmitExpr]) -> Infix {
         let args: Vec<String> = args.iter().map(|a| self.expr(a)).collect();
-        (format!("{name}\\left({}\\right)", args.join(", ")), ATOM)
+        atom(format!("{name}{}", latex_in_parentheses(&args.join(", "))))
     }
 
     /// Formats the right operand of an operator: a leading sign would be read as the operator.
-    fn right(&self, e: &EmitExpr, least: u8) -> String {
+    fn right(&self, e: &EmitExpr, least: Precedence) -> String {
         let text = self.with_precedence(e, least);
-        if text.starts_with('-') { format!("\\left({text}\\right)") } else { text }
+        if text.starts_with('-') { latex_in_parentheses(&text) } else { text }
     }
 
-    fn binary(&self, args: &[EmitExpr], sign: &str, rank: u8) -> (String, u8) {
-        (
-            format!(
-                "{}{sign}{}",
-                self.with_precedence(&args[0], rank),
-                self.right(&args[1], rank + 1)
-            ),
-            rank,
-        )
+    fn binary(&self, args: &[EmitExpr], sign: &str, rank: Precedence) -> Infix {
+        let (left, right) = rank.operands();
+        let left = self.with_precedence(&args[0], left);
+        (format!("{left}{sign}{}", self.right(&args[1], right)), rank)
     }
 
-    fn product(&self, args: &[EmitExpr]) -> (String, u8) {
-        let (a, b) = (self.with_precedence(&args[0], MUL), self.right(&args[1], MUL + 1));
+    fn product(&self, args: &[EmitExpr]) -> Infix {
+        let (a, b) =
+            (self.with_precedence(&args[0], Product), self.right(&args[1], Product.tighter()));
         // Two adjacent numbers would read as one.
         let digit = b.starts_with(|c: char| c.is_ascii_digit());
-        (format!("{a}{}{b}", if digit { " \\cdot " } else { " " }), MUL)
+        (format!("{a}{}{b}", if digit { " \\cdot " } else { " " }), Product)
     }
 
-    fn power(&self, args: &[EmitExpr]) -> (String, u8) {
-        (format!("{}^{{{}}}", self.with_precedence(&args[0], ATOM), self.expr(&args[1])), PREFIX)
+    fn power(&self, args: &[EmitExpr]) -> Infix {
+        (format!("{}^{{{}}}", self.with_precedence(&args[0], Atom), self.expr(&args[1])), Prefix)
     }
 
-    fn fraction(&self, a: &str, b: &EmitExpr) -> (String, u8) {
-        (format!("\\frac{{{a}}}{{{}}}", self.expr(b)), PREFIX)
+    fn fraction(&self, a: &str, b: &EmitExpr) -> Infix {
+        (format!("\\frac{{{a}}}{{{}}}", self.expr(b)), Prefix)
     }
 
-    fn op(&self, op: Op, args: &[EmitExpr]) -> (String, u8) {
+    fn op(&self, op: Op, args: &[EmitExpr]) -> Infix {
         match op {
             Op::Number1(n) => match n {
-                Number1::Neg => (format!("-{}", self.right(&args[0], PREFIX)), PREFIX),
+                Number1::Neg => (format!("-{}", self.right(&args[0], Prefix)), Prefix),
                 Number1::Recip => self.fraction("1", &args[0]),
-                Number1::Sqrt => (format!("\\sqrt{{{}}}", self.expr(&args[0])), ATOM),
-                Number1::Cbrt => (format!("\\sqrt[3]{{{}}}", self.expr(&args[0])), ATOM),
-                Number1::Exp => (format!("e^{{{}}}", self.expr(&args[0])), PREFIX),
-                Number1::ExpM1 => (format!("e^{{{}}} - 1", self.expr(&args[0])), ADD),
-                Number1::Ln1p => (
-                    format!("\\ln\\left(1 + {}\\right)", self.with_precedence(&args[0], ADD)),
-                    ATOM,
-                ),
-                Number1::Log2 => self.call("\\log_2", args),
-                Number1::Log10 => self.call("\\log_{10}", args),
-                Number1::Asin => self.call("\\arcsin", args),
-                Number1::Acos => self.call("\\arccos", args),
-                Number1::Atan => self.call("\\arctan", args),
-                Number1::Asinh | Number1::Acosh | Number1::Atanh => {
-                    self.call(&format!("\\operatorname{{ar{}}}", &n.name()[1..]), args)
+                Number1::Sqrt => atom(format!("\\sqrt{{{}}}", self.expr(&args[0]))),
+                Number1::Cbrt => atom(format!("\\sqrt[3]{{{}}}", self.expr(&args[0]))),
+                Number1::Exp => (format!("e^{{{}}}", self.expr(&args[0])), Prefix),
+                Number1::ExpM1 => (format!("e^{{{}}} - 1", self.expr(&args[0])), Sum),
+                Number1::Ln1p => {
+                    atom(format!("\\ln\\left(1 + {}\\right)", self.with_precedence(&args[0], Sum)))
                 }
-                n => self.call(&format!("\\{}", n.name()), args),
+                n => self.call(&latex_function(n.name()), args),
             },
             Op::Number2(n) => match n {
-                Number2::Add => self.binary(args, " + ", ADD),
-                Number2::Sub => self.binary(args, " - ", ADD),
+                Number2::Add => self.binary(args, " + ", Sum),
+                Number2::Sub => self.binary(args, " - ", Sum),
                 Number2::Mul | Number2::Scale => self.product(args),
                 Number2::Div => self.fraction(&self.expr(&args[0]), &args[1]),
                 Number2::Pow => self.power(args),
-                Number2::Guard => self.call("\\operatorname{guard}", args),
+                Number2::Guard => self.call(&latex_function(n.name()), args),
             },
-            Op::Real1(Real1::Abs) => (format!("\\left|{}\\right|", self.expr(&args[0])), ATOM),
+            Op::Real1(Real1::Abs) => atom(format!("\\left|{}\\right|", self.expr(&args[0]))),
             Op::Real1(Real1::AbsSlope) => self.call("\\operatorname{sign}", args),
-            Op::Real1(Real1::Floor) => (format!("\\lfloor {} \\rfloor", self.expr(&args[0])), ATOM),
-            Op::Real1(Real1::Erf | Real1::Erfc) => {
-                self.call(&format!("\\operatorname{{{}}}", op.name()), args)
-            }
+            Op::Real1(Real1::Floor) => atom(format!("\\lfloor {} \\rfloor", self.expr(&args[0]))),
+            Op::Real1(Real1::Erf | Real1::Erfc) => self.call(&latex_function(op.name()), args),
             Op::Real1(Real1::Lgamma) => self.call("\\ln\\Gamma", args),
             Op::Real1(Real1::Sigmoid) => self.call("\\sigma", args),
-            Op::Real1(Real1::Ceil) => (format!("\\lceil {} \\rceil", self.expr(&args[0])), ATOM),
+            Op::Real1(Real1::Ceil) => atom(format!("\\lceil {} \\rceil", self.expr(&args[0]))),
             Op::Real2(Real2::Min) | Op::Int2(Int2::Min) => self.call("\\min", args),
             Op::Real2(Real2::Max) | Op::Int2(Int2::Max) => self.call("\\max", args),
             Op::Real2(Real2::Ratio) => self.fraction(&self.expr(&args[0]), &args[1]),
-            Op::Real2(Real2::Rem) | Op::Int2(Int2::Rem) => self.binary(args, " \\bmod ", MUL),
-            Op::Int2(Int2::FoldIn) => self.call(&word(op.name()), args),
-            Op::Int1(Int1::Neg) => (format!("-{}", self.right(&args[0], PREFIX)), PREFIX),
-            Op::Int2(Int2::Add) => self.binary(args, " + ", ADD),
-            Op::Int2(Int2::Sub) => self.binary(args, " - ", ADD),
+            Op::Real2(Real2::Rem) | Op::Int2(Int2::Rem) => self.binary(args, " \\bmod ", Product),
+            Op::Int2(Int2::FoldIn) => self.call(&latex_function(op.name()), args),
+            Op::Int1(Int1::Neg) => (format!("-{}", self.right(&args[0], Prefix)), Prefix),
+            Op::Int2(Int2::Add) => self.binary(args, " + ", Sum),
+            Op::Int2(Int2::Sub) => self.binary(args, " - ", Sum),
             Op::Int2(Int2::Mul) => self.product(args),
-            Op::Int2(Int2::Div) => (
-                format!(
-                    "\\operatorname{{trunc}}\\left({}\\right)",
-                    self.fraction(&self.expr(&args[0]), &args[1]).0
-                ),
-                ATOM,
-            ),
+            Op::Int2(Int2::Div) => atom(format!(
+                "\\operatorname{{trunc}}{}",
+                latex_in_parentheses(&self.fraction(&self.expr(&args[0]), &args[1]).0)
+            )),
             Op::Compare(c) | Op::CompareInt(c) => {
                 let sign = match c {
                     Compare::Lt => " < ",
@@ -302,8 +282,8 @@ impl LatexWriter<'_> {
                     Compare::Ne => " \\ne ",
                 };
                 let (a, b) =
-                    (self.with_precedence(&args[0], ADD), self.with_precedence(&args[1], ADD));
-                (format!("{a}{sign}{b}"), COMPARE)
+                    (self.with_precedence(&args[0], Sum), self.with_precedence(&args[1], Sum));
+                (format!("{a}{sign}{b}"), Precedence::Compare)
             }
             Op::Mixed(m) => self.mixed(m, args),
             Op::Select => {
@@ -313,10 +293,10 @@ impl LatexWriter<'_> {
                     format!(
                         "\\begin{{cases}} {a} & \\text{{if }} {c} \\\\ {b} & \\text{{else}} \\end{{cases}}"
                     ),
-                    LOGIC,
+                    Precedence::Or,
                 )
             }
-            Op::Call(f) => self.call(&word(&self.program.functions[f].name), args),
+            Op::Call(f) => self.call(&latex_function(&self.program.functions[f].name), args),
             Op::Expect(order) => {
                 let sign = match order {
                     Some(Ordering::Less) => " < ",
@@ -325,23 +305,24 @@ impl LatexWriter<'_> {
                     None => " \\text{ not comparable to } ",
                 };
                 let (a, b) = (self.expr(&args[0]), self.expr(&args[1]));
-                (format!("\\text{{where }} {a}{sign}{b}"), ATOM)
+                atom(format!("\\text{{where }} {a}{sign}{b}"))
             }
-            Op::Primitive(p) => self.call(&word(&self.program.primitives[p].name), args),
-            Op::Tuple => (format!("\\left({}\\right)", self.items(args)), ATOM),
-            Op::Array => (format!("\\left[{}\\right]", self.items(args)), ATOM),
+            Op::Primitive(p) => self.call(&latex_function(&self.program.primitives[p].name), args),
+            Op::Tuple => atom(latex_in_parentheses(&self.items(args))),
+            Op::Array => atom(format!("\\left[{}\\right]", self.items(args))),
             Op::Field(k) => {
-                (format!("{{{}}}_{{{}}}", self.with_precedence(&args[0], ATOM), k + 1), ATOM)
+                atom(format!("{{{}}}_{{{}}}", self.with_precedence(&args[0], Atom), k + 1))
             }
-            Op::Get | Op::Peek => (
-                format!("{{{}}}_{{{}}}", self.with_precedence(&args[0], ATOM), self.expr(&args[1])),
-                ATOM,
-            ),
-            Op::Sum => (format!("\\sum {}", self.with_precedence(&args[0], MUL)), MUL),
-            Op::Len => (format!("\\left|{}\\right|", self.expr(&args[0])), ATOM),
-            Op::Accumulate => self.binary(args, " + ", ADD),
-            Op::Pop { .. } => ("\\text{recorded}".to_owned(), ATOM),
-            other => self.call(&word(other.name()), args),
+            Op::Get | Op::Peek => atom(format!(
+                "{{{}}}_{{{}}}",
+                self.with_precedence(&args[0], Atom),
+                self.expr(&args[1])
+            )),
+            Op::Sum => (format!("\\sum {}", self.with_precedence(&args[0], Product)), Product),
+            Op::Len => atom(format!("\\left|{}\\right|", self.expr(&args[0]))),
+            Op::Accumulate => self.binary(args, " + ", Sum),
+            Op::Pop { .. } => atom("\\text{recorded}".to_owned()),
+            other => self.call(&latex_function(other.name()), args),
         }
     }
 
@@ -349,35 +330,35 @@ impl LatexWriter<'_> {
         args.iter().map(|a| self.expr(a)).collect::<Vec<_>>().join(", ")
     }
 
-    fn mixed(&self, m: Mixed, args: &[EmitExpr]) -> (String, u8) {
+    fn mixed(&self, m: Mixed, args: &[EmitExpr]) -> Infix {
         match m {
             Mixed::Promote | Mixed::FromInt => self.ranked(&args[0]),
             Mixed::Complex => (
                 format!(
                     "{} + {} \\, i",
-                    self.with_precedence(&args[0], ADD),
-                    self.with_precedence(&args[1], MUL)
+                    self.with_precedence(&args[0], Sum),
+                    self.with_precedence(&args[1], Product)
                 ),
-                ADD,
+                Sum,
             ),
             Mixed::Re | Mixed::Im | Mixed::Arg | Mixed::Cmp => {
-                self.call(&format!("\\operatorname{{{}}}", m.name()), args)
+                self.call(&latex_function(m.name()), args)
             }
-            Mixed::Abs2 => (format!("\\left|{}\\right|^2", self.expr(&args[0])), PREFIX),
-            Mixed::Modulus => (format!("\\left|{}\\right|", self.expr(&args[0])), ATOM),
-            Mixed::Conj => (format!("\\overline{{{}}}", self.expr(&args[0])), ATOM),
+            Mixed::Abs2 => (format!("\\left|{}\\right|^2", self.expr(&args[0])), Prefix),
+            Mixed::Modulus => atom(format!("\\left|{}\\right|", self.expr(&args[0]))),
+            Mixed::Conj => atom(format!("\\overline{{{}}}", self.expr(&args[0]))),
             Mixed::PowiReal | Mixed::PowiComplex => self.power(args),
             Mixed::Polygamma => {
                 self.call(&format!("\\psi^{{({})}}", self.expr(&args[1])), &args[..1])
             }
-            Mixed::Not => (format!("\\lnot {}", self.with_precedence(&args[0], PREFIX)), PREFIX),
-            Mixed::And => self.binary(args, " \\land ", LOGIC),
-            Mixed::Or => self.binary(args, " \\lor ", LOGIC),
+            Mixed::Not => (format!("\\lnot {}", self.with_precedence(&args[0], Prefix)), Prefix),
+            Mixed::And => self.binary(args, " \\land ", Precedence::And),
+            Mixed::Or => self.binary(args, " \\lor ", Precedence::Or),
         }
     }
 }
 
-fn number(x: f64) -> (String, u8) {
+fn number(x: f64) -> Infix {
     if !x.is_finite() {
         let text = if x.is_nan() {
             "\\text{NaN}"
@@ -386,51 +367,13 @@ fn number(x: f64) -> (String, u8) {
         } else {
             "-\\infty"
         };
-        return (text.to_owned(), PREFIX);
+        return (text.to_owned(), Prefix);
     }
     let text = format!("{x:?}");
     let text = text.strip_suffix(".0").unwrap_or(&text);
-    let rank = if x.is_sign_negative() { PREFIX } else { ATOM };
+    let rank = if x.is_sign_negative() { Prefix } else { Atom };
     match text.split_once('e') {
-        Some((digits, exponent)) => (format!("{digits} \\cdot 10^{{{exponent}}}"), MUL),
+        Some((digits, exponent)) => (format!("{digits} \\cdot 10^{{{exponent}}}"), Product),
         None => (text.to_owned(), rank),
     }
 }
-
-/// Formats a name of several letters, upright.
-fn word(name: &str) -> String {
-    let text = name.replace('_', "\\_");
-    if name.chars().count() == 1 { text } else { format!("\\operatorname{{{text}}}") }
-}
-
-/// Formats a variable: Greek letters, a bar for a cotangent, a dot for a tangent, numbers as an
-/// index.
-fn name(text: &str) -> String {
-    let base = text.trim_end_matches(|c: char| c.is_ascii_digit());
-    let index = &text[base.len()..];
-    let base = base.strip_suffix('_').filter(|b| !b.is_empty()).unwrap_or(base);
-    let marked = |suffix: &str| base.strip_suffix(suffix).filter(|b| !b.is_empty());
-    let letter = if let Some(rest) = marked("_bar") {
-        format!("\\bar{{{}}}", name(rest))
-    } else if let Some(rest) = marked("_dot") {
-        format!("\\dot{{{}}}", name(rest))
-    } else if GREEK.contains(&base) {
-        format!("\\{base}")
-    } else if base.chars().count() == 1 {
-        base.to_owned()
-    } else {
-        format!("\\mathit{{{}}}", base.replace('_', "\\_"))
-    };
-    let mut out = letter;
-    if !index.is_empty() {
-        let _ = write!(out, "_{{{index}}}");
-    }
-    out
-}
-
-const GREEK: &[&str] = &[
-    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa",
-    "lambda", "mu", "nu", "xi", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi",
-    "omega", "Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi",
-    "Omega",
-];

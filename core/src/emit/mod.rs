@@ -35,7 +35,6 @@ mod flow;
 mod latex;
 mod lengths;
 mod names;
-mod precedence;
 mod rust;
 mod rust_arrays;
 mod rust_expr;

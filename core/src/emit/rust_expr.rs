@@ -2,10 +2,14 @@
 
 use crate::{
     ir::{ArrayOp, Compare, Element, Int1, Int2, Kind, Mixed, Number1, Number2, Op, Real1, Real2},
+    notation::{
+        Infix,
+        Precedence::{self, Atom, Lowest, Prefix, Product, Sum},
+        atom, parenthesized,
+    },
     scalar::is_product,
 };
 
-use super::precedence::{ADD, AND, COMPARE, LOWEST, MUL, OR, POSTFIX, UNARY};
 use super::{
     ast::{EmitExpr, Var, holds_array},
     rust::tape_field,
@@ -30,12 +34,12 @@ pub(super) fn integer(n: i64) -> String {
 
 impl RustWriter<'_, '_> {
     pub(super) fn expr(&mut self, e: &EmitExpr) -> String {
-        self.with_precedence(e, LOWEST)
+        self.with_precedence(e, Lowest)
     }
 
     /// Formats an operand of `..`.
     pub(super) fn operand(&mut self, e: &EmitExpr) -> String {
-        self.with_precedence(e, ADD)
+        self.with_precedence(e, Sum)
     }
 
     /// Formats an index.
@@ -43,28 +47,27 @@ impl RustWriter<'_, '_> {
         match e {
             EmitExpr::Int(n) if *n >= 0 => n.to_string(),
             EmitExpr::Op(Op::Len, xs, _) => {
-                format!("{}.len()", self.with_precedence(&xs[0], POSTFIX))
+                format!("{}.len()", self.with_precedence(&xs[0], Atom))
             }
-            e => format!("{} as usize", self.with_precedence(e, UNARY)),
+            e => format!("{} as usize", self.with_precedence(e, Prefix)),
         }
     }
 
     /// Formats an expression, in parentheses if its precedence is lower than `least`.
-    fn with_precedence(&mut self, e: &EmitExpr, least: u8) -> String {
-        let (text, rank) = self.ranked(e);
-        if rank < least { format!("({text})") } else { text }
+    fn with_precedence(&mut self, e: &EmitExpr, least: Precedence) -> String {
+        parenthesized(self.ranked(e), least)
     }
 
-    fn ranked(&mut self, e: &EmitExpr) -> (String, u8) {
+    fn ranked(&mut self, e: &EmitExpr) -> Infix {
         match e {
-            EmitExpr::Real(x) => (number(*x), if x.is_sign_negative() { UNARY } else { POSTFIX }),
-            EmitExpr::Int(n) => (integer(*n), if *n < 0 { UNARY } else { POSTFIX }),
-            EmitExpr::Bool(b) => (b.to_string(), POSTFIX),
-            EmitExpr::Var(v) => (self.var(*v).to_owned(), POSTFIX),
+            EmitExpr::Real(x) => (number(*x), if x.is_sign_negative() { Prefix } else { Atom }),
+            EmitExpr::Int(n) => (integer(*n), if *n < 0 { Prefix } else { Atom }),
+            EmitExpr::Bool(b) => atom(b.to_string()),
+            EmitExpr::Var(v) => atom(self.var(*v).to_owned()),
             EmitExpr::Clone(v) if self.body.vars[v.0].borrowed && !self.file.shaped => {
-                (format!("{}.to_vec()", self.var(*v)), POSTFIX)
+                atom(format!("{}.to_vec()", self.var(*v)))
             }
-            EmitExpr::Clone(v) => (format!("{}.clone()", self.var(*v)), POSTFIX),
+            EmitExpr::Clone(v) => atom(format!("{}.clone()", self.var(*v))),
             EmitExpr::Op(op, args, kind) => self.op(*op, args, kind),
         }
     }
@@ -93,37 +96,34 @@ impl RustWriter<'_, '_> {
         }
     }
 
-    fn binary(&mut self, args: &[EmitExpr], sign: &str, rank: u8) -> (String, u8) {
-        // Comparisons do not chain; the others are left-associative.
-        let left = self.with_precedence(&args[0], if rank == COMPARE { rank + 1 } else { rank });
-        let right = self.with_precedence(&args[1], rank + 1);
+    fn binary(&mut self, args: &[EmitExpr], sign: &str, rank: Precedence) -> Infix {
+        let (left, right) = rank.operands();
+        let left = self.with_precedence(&args[0], left);
+        let right = self.with_precedence(&args[1], right);
         (format!("{left} {sign} {right}"), rank)
     }
 
-    fn method(&mut self, args: &[EmitExpr], name: &str) -> (String, u8) {
+    fn method(&mut self, args: &[EmitExpr], name: &str) -> Infix {
         let rest: Vec<String> = args[1..].iter().map(|a| self.expr(a)).collect();
         // Literals alone are not inferred to be `f64`s.
         if self.is_untyped(&args[0]) && self.body.kind(&args[0]) == Kind::Real {
             let first = self.expr(&args[0]);
             let all: Vec<String> = std::iter::once(first).chain(rest).collect();
-            return (format!("f64::{name}({})", all.join(", ")), POSTFIX);
+            return atom(format!("f64::{name}({})", all.join(", ")));
         }
-        (
-            format!("{}.{name}({})", self.with_precedence(&args[0], POSTFIX), rest.join(", ")),
-            POSTFIX,
-        )
+        atom(format!("{}.{name}({})", self.with_precedence(&args[0], Atom), rest.join(", ")))
     }
 
-    fn call(&mut self, name: &str, args: &[EmitExpr]) -> (String, u8) {
+    fn call(&mut self, name: &str, args: &[EmitExpr]) -> Infix {
         let args: Vec<String> = args.iter().map(|a| self.expr(a)).collect();
-        (format!("{name}({})", args.join(", ")), POSTFIX)
+        atom(format!("{name}({})", args.join(", ")))
     }
 
     /// Formats an array that is only read.
     pub(super) fn borrow(&mut self, e: &EmitExpr) -> String {
         match e {
             EmitExpr::Var(v) if self.body.vars[v.0].borrowed => self.var(*v).to_owned(),
-            e => format!("&{}", self.with_precedence(e, UNARY)),
+            e => format!("&{}", self.with_precedence(e, Prefix)),
         }
     }
 
@@ -136,30 +136,31 @@ impl RustWriter<'_, '_> {
         args.iter().map(|e| one(self, e)).collect()
     }
 
-    fn op(&mut self, op: Op, args: &[EmitExpr], kind: &Kind) -> (String, u8) {
+    fn op(&mut self, op: Op, args: &[EmitExpr], kind: &Kind) -> Infix {
         if matches!(kind, Kind::Complex | Kind::Array(Element::Complex)) {
             // The support code is emitted along with it.
             self.file.kind(kind);
         }
         if let Some(text) = self.elementwise(op, args) {
-            return (text, POSTFIX);
+            return atom(text);
         }
         match op {
             Op::OnArrays(ArrayOp::ReshapeLike) if !self.file.shaped => {
-                let (x, of) = (
-                    self.with_precedence(&args[0], POSTFIX),
-                    self.with_precedence(&args[1], POSTFIX),
-                );
-                (format!("at_full_length({x}.to_vec(), {of}.len())"), POSTFIX)
+                let (x, of) =
+                    (self.with_precedence(&args[0], Atom), self.with_precedence(&args[1], Atom));
+                atom(format!("at_full_length({x}.to_vec(), {of}.len())"))
             }
-            Op::OnArrays(op) => (self.on_arrays(op, args), POSTFIX),
+            Op::OnArrays(op) => atom(self.on_arrays(op, args)),
             Op::Number1(n) => match (n, kind) {
                 (Number1::Neg, _) => {
-                    let of = self.with_precedence(&args[0], UNARY);
-                    (if of.starts_with('-') { format!("-({of})") } else { format!("-{of}") }, UNARY)
+                    let of = self.with_precedence(&args[0], Prefix);
+                    (
+                        if of.starts_with('-') { format!("-({of})") } else { format!("-{of}") },
+                        Prefix,
+                    )
                 }
                 (Number1::Recip, Kind::Real) => {
-                    (format!("1.0 / {}", self.with_precedence(&args[0], UNARY)), MUL)
+                    (format!("1.0 / {}", self.with_precedence(&args[0], Prefix)), Product)
                 }
                 (n @ (Number1::Asinh | Number1::Acosh | Number1::Atanh), Kind::Real) => {
                     self.call(n.name(), args)
@@ -167,10 +168,10 @@ impl RustWriter<'_, '_> {
                 (n, _) => self.method(args, n.name()),
             },
             Op::Number2(n) => match (n, kind) {
-                (Number2::Add, _) => self.binary(args, "+", ADD),
-                (Number2::Sub, _) => self.binary(args, "-", ADD),
-                (Number2::Mul, _) => self.binary(args, "*", MUL),
-                (Number2::Div, _) => self.binary(args, "/", MUL),
+                (Number2::Add, _) => self.binary(args, "+", Sum),
+                (Number2::Sub, _) => self.binary(args, "-", Sum),
+                (Number2::Mul, _) => self.binary(args, "*", Product),
+                (Number2::Div, _) => self.binary(args, "/", Product),
                 (Number2::Pow, _) => self.method(args, "powf"),
                 (n @ (Number2::Scale | Number2::Guard), Kind::Real) => self.call(n.name(), args),
                 (n @ (Number2::Scale | Number2::Guard), _) => self.method(args, n.name()),
@@ -184,8 +185,8 @@ impl RustWriter<'_, '_> {
                 Int2::Add => self.call("int_add", args),
                 Int2::Sub => self.call("int_sub", args),
                 Int2::Mul => self.call("int_mul", args),
-                Int2::Div if divides_all(&args[1]) => self.binary(args, "/", MUL),
-                Int2::Rem if divides_all(&args[1]) => self.binary(args, "%", MUL),
+                Int2::Div if divides_all(&args[1]) => self.binary(args, "/", Product),
+                Int2::Rem if divides_all(&args[1]) => self.binary(args, "%", Product),
                 // The compiler rejects code that always panics, even if it never runs.
                 Int2::Div => self.call("int_div", args),
                 Int2::Rem => self.call("int_rem", args),
@@ -198,56 +199,56 @@ impl RustWriter<'_, '_> {
                 let order =
                     order.map_or("None".to_owned(), |o| format!("Some(std::cmp::Ordering::{o:?})"));
                 let text = "the recording does not hold here";
-                (format!("assert!(({a}).partial_cmp(&({b})) == {order}, \"{text}\")"), LOWEST)
+                (format!("assert!(({a}).partial_cmp(&({b})) == {order}, \"{text}\")"), Lowest)
             }
-            Op::Compare(c) | Op::CompareInt(c) => self.binary(args, comparison(c), COMPARE),
+            Op::Compare(c) | Op::CompareInt(c) => {
+                self.binary(args, comparison(c), Precedence::Compare)
+            }
             Op::Mixed(m) => self.mixed(m, args),
             Op::Select => {
                 let (c, a, b) = (self.expr(&args[0]), self.expr(&args[1]), self.expr(&args[2]));
-                (format!("if {c} {{ {a} }} else {{ {b} }}"), LOWEST)
+                (format!("if {c} {{ {a} }} else {{ {b} }}"), Lowest)
             }
             Op::Call(f) => {
                 let mut all = self.file.extras(f);
                 all.extend(self.arguments(args));
-                (format!("{}({})", self.file.name(f), all.join(", ")), POSTFIX)
+                atom(format!("{}({})", self.file.name(f), all.join(", ")))
             }
             Op::Primitive(p) => {
                 self.file.primitives.insert(p.index(), p);
                 let name = super::names::identifier(&self.file.program.primitives[p].name);
-                (format!("host.{name}({})", self.arguments(args).join(", ")), POSTFIX)
+                atom(format!("host.{name}({})", self.arguments(args).join(", ")))
             }
             _ => self.structural(op, args, kind),
         }
     }
 
-    fn mixed(&mut self, m: Mixed, args: &[EmitExpr]) -> (String, u8) {
+    fn mixed(&mut self, m: Mixed, args: &[EmitExpr]) -> Infix {
         match m {
-            Mixed::Promote => (format!("Complex::new({}, 0.0)", self.expr(&args[0])), POSTFIX),
+            Mixed::Promote => atom(format!("Complex::new({}, 0.0)", self.expr(&args[0]))),
             Mixed::Complex => self.call("Complex::new", args),
             Mixed::Re | Mixed::Im => {
-                (format!("{}.{}", self.with_precedence(&args[0], POSTFIX), m.name()), POSTFIX)
+                atom(format!("{}.{}", self.with_precedence(&args[0], Atom), m.name()))
             }
             Mixed::Abs2 | Mixed::Modulus | Mixed::Arg | Mixed::Conj => self.method(args, m.name()),
-            Mixed::FromInt => {
-                (format!("({} as f64)", self.with_precedence(&args[0], UNARY)), POSTFIX)
-            }
+            Mixed::FromInt => atom(format!("({} as f64)", self.with_precedence(&args[0], Prefix))),
             Mixed::PowiReal if !matches!(args[1], EmitExpr::Int(n) if is_product(n)) => {
                 self.call("powi", args)
             }
             Mixed::PowiReal | Mixed::PowiComplex => self.method(args, "powi"),
             Mixed::Cmp => self.call("cmp", args),
             Mixed::Polygamma => self.call("polygamma", args),
-            Mixed::Not => (format!("!{}", self.with_precedence(&args[0], UNARY)), UNARY),
-            Mixed::And => self.binary(args, "&&", AND),
-            Mixed::Or => self.binary(args, "||", OR),
+            Mixed::Not => (format!("!{}", self.with_precedence(&args[0], Prefix)), Prefix),
+            Mixed::And => self.binary(args, "&&", Precedence::And),
+            Mixed::Or => self.binary(args, "||", Precedence::Or),
         }
     }
 
-    fn structural(&mut self, op: Op, args: &[EmitExpr], kind: &Kind) -> (String, u8) {
+    fn structural(&mut self, op: Op, args: &[EmitExpr], kind: &Kind) -> Infix {
         let text = match op {
             Op::Tuple => {
                 let named = matches!(kind, Kind::Tuple(t) if t.name.is_some());
-                return (self.tuple(args, kind), if named { LOWEST } else { POSTFIX });
+                return (self.tuple(args, kind), if named { Lowest } else { Atom });
             }
             Op::Field(k) => {
                 let of = self.body.kind(&args[0]);
@@ -258,7 +259,7 @@ impl RustWriter<'_, '_> {
                 } else {
                     ""
                 };
-                format!("{}.{name}{copy}", self.with_precedence(&args[0], POSTFIX))
+                format!("{}.{name}{copy}", self.with_precedence(&args[0], Atom))
             }
             Op::Array if args.is_empty() => {
                 let kind = self.file.kind(kind);
@@ -274,9 +275,11 @@ impl RustWriter<'_, '_> {
                 self.vector(&text, &args[..1], kind)
             }
             Op::Sum => format!("sum({})", self.borrow(&args[0])),
-            Op::Len => format!("({}.len() as i64)", self.with_precedence(&args[0], POSTFIX)),
+            Op::Len => {
+                format!("({}.len() as i64)", self.with_precedence(&args[0], Atom))
+            }
             Op::Get => {
-                format!("{}[{}]", self.with_precedence(&args[0], POSTFIX), self.index(&args[1]))
+                format!("{}[{}]", self.with_precedence(&args[0], Atom), self.index(&args[1]))
             }
             Op::Peek => format!("peek({}, {})", self.borrow(&args[0]), self.expr(&args[1])),
             Op::Accumulate => format!(
@@ -291,7 +294,7 @@ impl RustWriter<'_, '_> {
             }
             other => format!("/* {} */", other.name()),
         };
-        (text, POSTFIX)
+        atom(text)
     }
 
     /// Formats an array with the given elements.

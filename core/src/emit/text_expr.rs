@@ -1,8 +1,14 @@
 //! Expressions in the program language.
 
-use crate::ir::{Element, Int1, Int2, Kind, Mixed, Number1, Number2, Op};
+use crate::{
+    ir::{Element, Int1, Int2, Kind, Mixed, Number1, Number2, Op},
+    notation::{
+        Infix,
+        Precedence::{self, Atom, Lowest, Prefix, Product, Sum},
+        atom, parenthesized,
+    },
+};
 
-use super::precedence::{ADD, AND, COMPARE, MUL, OR, POSTFIX, UNARY};
 use super::{
     EmitError,
     ast::EmitExpr,
@@ -34,43 +40,43 @@ impl ProgramWriter<'_, '_> {
 
     /// Formats an expression; values that it pops from a tape are popped first.
     pub(super) fn settled(&mut self, e: &EmitExpr) -> EmitTextResult {
-        self.with_precedence(e, 0)
+        self.with_precedence(e, Lowest)
     }
 
-    fn with_precedence(&mut self, e: &EmitExpr, least: u8) -> EmitTextResult {
-        let (text, rank) = self.ranked(e)?;
-        Ok(if rank < least { format!("({text})") } else { text })
+    fn with_precedence(&mut self, e: &EmitExpr, least: Precedence) -> EmitTextResult {
+        Ok(parenthesized(self.ranked(e)?, least))
     }
 
-    fn ranked(&mut self, e: &EmitExpr) -> Result<(String, u8), EmitError> {
+    fn ranked(&mut self, e: &EmitExpr) -> Result<Infix, EmitError> {
         Ok(match e {
-            EmitExpr::Real(x) if x.is_nan() => ("0.0 / 0.0".into(), MUL),
+            EmitExpr::Real(x) if x.is_nan() => ("0.0 / 0.0".into(), Product),
             EmitExpr::Real(x) if x.is_infinite() => {
-                (if *x > 0.0 { "1.0 / 0.0" } else { "-1.0 / 0.0" }.into(), MUL)
+                (if *x > 0.0 { "1.0 / 0.0" } else { "-1.0 / 0.0" }.into(), Product)
             }
             EmitExpr::Real(x) => {
-                (format!("{x:?}"), if x.is_sign_negative() { UNARY } else { POSTFIX })
+                (format!("{x:?}"), if x.is_sign_negative() { Prefix } else { Atom })
             }
-            EmitExpr::Int(n) => (n.to_string(), if *n < 0 { UNARY } else { POSTFIX }),
-            EmitExpr::Bool(b) => (b.to_string(), POSTFIX),
-            EmitExpr::Var(v) | EmitExpr::Clone(v) => (self.var(*v).to_owned(), POSTFIX),
+            EmitExpr::Int(n) => (n.to_string(), if *n < 0 { Prefix } else { Atom }),
+            EmitExpr::Bool(b) => atom(b.to_string()),
+            EmitExpr::Var(v) | EmitExpr::Clone(v) => atom(self.var(*v).to_owned()),
             EmitExpr::Op(op, args, kind) => return self.op(*op, args, kind),
         })
     }
 
-    fn call(&mut self, name: &str, args: &[EmitExpr]) -> Result<(String, u8), EmitError> {
+    fn call(&mut self, name: &str, args: &[EmitExpr]) -> Result<Infix, EmitError> {
         let args: Result<Vec<String>, _> = args.iter().map(|a| self.settled(a)).collect();
-        Ok((format!("{name}({})", args?.join(", ")), POSTFIX))
+        Ok(atom(format!("{name}({})", args?.join(", "))))
     }
 
     fn binary(
         &mut self,
         args: &[EmitExpr],
         sign: &str,
-        rank: u8,
-    ) -> Result<(String, u8), EmitError> {
-        let left = self.with_precedence(&args[0], if rank == COMPARE { rank + 1 } else { rank })?;
-        let right = self.with_precedence(&args[1], rank + 1)?;
+        rank: Precedence,
+    ) -> Result<Infix, EmitError> {
+        let (left, right) = rank.operands();
+        let left = self.with_precedence(&args[0], left)?;
+        let right = self.with_precedence(&args[1], right)?;
         Ok((format!("{left} {sign} {right}"), rank))
     }
 
@@ -82,34 +88,34 @@ impl ProgramWriter<'_, '_> {
         op: Int2,
         args: &[EmitExpr],
         sign: &str,
-        rank: u8,
-    ) -> Result<(String, u8), EmitError> {
+        rank: Precedence,
+    ) -> Result<Infix, EmitError> {
         let literals = literal(&args[0]).zip(literal(&args[1]));
         let value = literals.and_then(|(a, b)| op.value(a, b));
         match (literals, value) {
             (Some(_), Some(n)) if op == Int2::Div => self.ranked(&EmitExpr::Int(n)),
             (Some((a, _)), None) => {
-                let right = self.with_precedence(&args[1], rank + 1)?;
+                let right = self.with_precedence(&args[1], rank.tighter())?;
                 Ok((format!("min({a}, {a}) {sign} {right}"), rank))
             }
             _ => self.binary(args, sign, rank),
         }
     }
 
-    fn op(&mut self, op: Op, args: &[EmitExpr], kind: &Kind) -> Result<(String, u8), EmitError> {
+    fn op(&mut self, op: Op, args: &[EmitExpr], kind: &Kind) -> Result<Infix, EmitError> {
         match op {
             Op::Number1(Number1::Neg) | Op::Int1(Int1::Neg) => {
-                Ok((format!("-{}", self.with_precedence(&args[0], UNARY)?), UNARY))
+                Ok((format!("-{}", self.with_precedence(&args[0], Prefix)?), Prefix))
             }
-            Op::Number2(Number2::Add) => self.binary(args, "+", ADD),
-            Op::Number2(Number2::Sub) => self.binary(args, "-", ADD),
-            Op::Number2(Number2::Mul) => self.binary(args, "*", MUL),
-            Op::Number2(Number2::Div) => self.binary(args, "/", MUL),
-            Op::Int2(op @ Int2::Add) => self.on_ints(op, args, "+", ADD),
-            Op::Int2(op @ Int2::Sub) => self.on_ints(op, args, "-", ADD),
-            Op::Int2(op @ Int2::Mul) => self.on_ints(op, args, "*", MUL),
-            Op::Int2(op @ Int2::Div) => self.on_ints(op, args, "/", MUL),
-            Op::Int2(op @ Int2::Rem) => self.on_ints(op, args, "%", MUL),
+            Op::Number2(Number2::Add) => self.binary(args, "+", Sum),
+            Op::Number2(Number2::Sub) => self.binary(args, "-", Sum),
+            Op::Number2(Number2::Mul) => self.binary(args, "*", Product),
+            Op::Number2(Number2::Div) => self.binary(args, "/", Product),
+            Op::Int2(op @ Int2::Add) => self.on_ints(op, args, "+", Sum),
+            Op::Int2(op @ Int2::Sub) => self.on_ints(op, args, "-", Sum),
+            Op::Int2(op @ Int2::Mul) => self.on_ints(op, args, "*", Product),
+            Op::Int2(op @ Int2::Div) => self.on_ints(op, args, "/", Product),
+            Op::Int2(op @ Int2::Rem) => self.on_ints(op, args, "%", Product),
             Op::Int2(Int2::Min) => self.call("min", args),
             Op::Int2(Int2::Max) => self.call("max", args),
             Op::Int2(Int2::FoldIn) => self.call("fold_in", args),
@@ -117,17 +123,17 @@ impl ProgramWriter<'_, '_> {
                 function: self.name.to_owned(),
                 what: "it checks the path that it was recorded on; emit Rust".into(),
             }),
-            Op::Compare(c) | Op::CompareInt(c) => self.binary(args, comparison(c), COMPARE),
+            Op::Compare(c) | Op::CompareInt(c) => {
+                self.binary(args, comparison(c), Precedence::Compare)
+            }
             Op::Mixed(m) => match m {
-                Mixed::Promote => {
-                    Ok((format!("complex({}, 0.0)", self.settled(&args[0])?), POSTFIX))
-                }
+                Mixed::Promote => Ok(atom(format!("complex({}, 0.0)", self.settled(&args[0])?))),
                 Mixed::Modulus => self.call("abs", args),
                 Mixed::FromInt => self.call("real", args),
                 Mixed::PowiReal | Mixed::PowiComplex => self.call("powi", args),
-                Mixed::Not => Ok((format!("!{}", self.with_precedence(&args[0], UNARY)?), UNARY)),
-                Mixed::And => self.binary(args, "&&", AND),
-                Mixed::Or => self.binary(args, "||", OR),
+                Mixed::Not => Ok((format!("!{}", self.with_precedence(&args[0], Prefix)?), Prefix)),
+                Mixed::And => self.binary(args, "&&", Precedence::And),
+                Mixed::Or => self.binary(args, "||", Precedence::Or),
                 Mixed::Polygamma => match &args[1] {
                     EmitExpr::Int(0) => self.call("digamma", &args[..1]),
                     _ => self.call("polygamma", &[args[1].clone(), args[0].clone()]),
@@ -141,36 +147,30 @@ impl ProgramWriter<'_, '_> {
             Op::Primitive(p) => self.call(&self.file.program.primitives[p].name.clone(), args),
             Op::Tuple => {
                 let items: Result<Vec<String>, _> = args.iter().map(|a| self.settled(a)).collect();
-                Ok((self.tuple(kind, &items?), POSTFIX))
+                Ok(atom(self.tuple(kind, &items?)))
             }
             Op::Field(k) => {
                 let of = self.body.kind(&args[0]);
                 let name = of.fields().get(k as usize).and_then(|f| f.name.clone());
-                Ok((
-                    format!(
-                        "{}.{}",
-                        self.with_precedence(&args[0], POSTFIX)?,
-                        name.unwrap_or_else(|| k.to_string())
-                    ),
-                    POSTFIX,
-                ))
+                Ok(atom(format!(
+                    "{}.{}",
+                    self.with_precedence(&args[0], Atom)?,
+                    name.unwrap_or_else(|| k.to_string())
+                )))
             }
-            Op::Array if args.is_empty() => Ok((self.zero(kind), POSTFIX)),
+            Op::Array if args.is_empty() => Ok(atom(self.zero(kind))),
             Op::Array => {
                 let items: Result<Vec<String>, _> = args.iter().map(|a| self.settled(a)).collect();
-                Ok((format!("[{}]", items?.join(", ")), POSTFIX))
+                Ok(atom(format!("[{}]", items?.join(", "))))
             }
             Op::Fill => {
-                Ok((format!("[{}; {}]", self.settled(&args[0])?, self.settled(&args[1])?), POSTFIX))
+                Ok(atom(format!("[{}; {}]", self.settled(&args[0])?, self.settled(&args[1])?)))
             }
-            Op::Get => Ok((
-                format!(
-                    "{}[{}]",
-                    self.with_precedence(&args[0], POSTFIX)?,
-                    self.settled(&args[1])?
-                ),
-                POSTFIX,
-            )),
+            Op::Get => Ok(atom(format!(
+                "{}[{}]",
+                self.with_precedence(&args[0], Atom)?,
+                self.settled(&args[1])?
+            ))),
             Op::Peek => {
                 let name = self.helper("peek", &self.body.kind(&args[0]));
                 self.call(&name, args)
@@ -184,9 +184,9 @@ impl ProgramWriter<'_, '_> {
                 self.line(&format!("{tape}_top -= 1;"));
                 let value = format!("{tape}[{tape}_top]");
                 Ok(if *kind == Kind::Bool {
-                    (format!("{value} == 1"), COMPARE)
+                    (format!("{value} == 1"), Precedence::Compare)
                 } else {
-                    (value, POSTFIX)
+                    atom(value)
                 })
             }
             other => self.call(other.name(), args),

@@ -68,7 +68,7 @@ mod trigonometric;
 
 pub use formula::Formula;
 pub use names::RESERVED;
-pub(crate) use names::{latex_letter, latex_name_beside};
+pub(crate) use names::latex_name_beside;
 use number::MAX_PAIRS;
 pub use number::{Exact, ExactNumberError, MAX_TERMS};
 pub use print::Form;

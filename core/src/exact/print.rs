@@ -13,7 +13,11 @@ use super::{
     sums::{BasisFunction, Root},
     symbols::ExponentField,
 };
-use crate::{circuit::Circuit, param::ParamId};
+use crate::{
+    circuit::Circuit,
+    notation::{latex_function, latex_in_parentheses, sign_of_term},
+    param::ParamId,
+};
 
 /// Notation of a formula. A parameter whose name is [`RESERVED`] gets an underscore at its end;
 /// in LaTeX such a name, and one that would look like another, is written letter by letter.
@@ -127,12 +131,7 @@ impl FormulaWriter<'_> {
         let mut text = String::new();
         for (k, (coefficient, product)) in items.iter().enumerate() {
             let (size, turned, rest) = parts(*coefficient);
-            text += match (k, size < 0) {
-                (0, false) => "",
-                (0, true) => "-",
-                (_, false) => " + ",
-                (_, true) => " - ",
-            };
+            text += sign_of_term(k == 0, size < 0);
             let mut words = if turned { vec!["i".to_owned()] } else { Vec::new() };
             words.extend(rest.map(|rest| self.gauss(rest)));
             words.extend(self.words(product, |_| true));
@@ -143,7 +142,7 @@ impl FormulaWriter<'_> {
 
     /// Returns the text in parentheses.
     fn bracket(&self, text: &str) -> String {
-        if self.latex() { format!("\\left({text}\\right)") } else { format!("({text})") }
+        if self.latex() { latex_in_parentheses(text) } else { format!("({text})") }
     }
 
     /// Returns a number that is neither real nor imaginary.
@@ -200,10 +199,8 @@ impl FormulaWriter<'_> {
     }
 
     fn call(&self, name: &str, argument: &str) -> String {
-        match self.latex() {
-            true => format!("\\{name}\\left({argument}\\right)"),
-            false => format!("{name}({argument})"),
-        }
+        let name = if self.latex() { latex_function(name) } else { name.to_owned() };
+        name + &self.bracket(argument)
     }
 
     fn root(&self, root: Root) -> String {
@@ -215,12 +212,7 @@ impl FormulaWriter<'_> {
             Root::Sin(a) => ("sin", a),
         };
         let pi = if self.latex() { "\\pi" } else { "pi" };
-        let angle = self.multiple(a, pi);
-        if self.latex() {
-            format!("\\{name}\\left({angle}\\right)")
-        } else {
-            format!("{name}({angle})")
-        }
+        self.call(name, &self.multiple(a, pi))
     }
 
     /// Computes `unit` times the angle: names times fractions, and a multiple of pi.
@@ -242,12 +234,7 @@ impl FormulaWriter<'_> {
         let alone = parts.len() == 1;
         for (k, (q, name)) in parts.iter().enumerate() {
             let (negative, size) = if *q < zero { (true, -*q) } else { (false, *q) };
-            text += match (k, negative) {
-                (0, false) => "",
-                (0, true) => "-",
-                (_, false) => " + ",
-                (_, true) => " - ",
-            };
+            text += sign_of_term(k == 0, negative);
             text += if alone { unit } else { "" };
             text += &self.multiple(size, name);
         }

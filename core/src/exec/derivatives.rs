@@ -26,6 +26,7 @@ use crate::{
     cancel::CancellationToken,
     entity::FuncId,
     ir::{Kind, Op, Position, Program, ShapeAssumptions, check_shapes, verify_reachable},
+    notation::nearest_name,
     pass::{Level, optimize_all},
     scalar::{Real, Scalar},
 };
@@ -680,8 +681,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
 /// Returns the function of the given name.
 pub(super) fn find(program: &Program, name: &str) -> Result<FuncId, DeriveError> {
     program.lookup(name).ok_or_else(|| {
-        let names = program.functions.values().map(|f| f.name.as_str());
-        let nearest = names.max_by(|a, b| strsim::jaro(a, name).total_cmp(&strsim::jaro(b, name)));
-        DeriveError::Unknown { name: name.into(), nearest: nearest.map(str::to_owned) }
+        let nearest = nearest_name(name, program.functions.values().map(|f| &f.name));
+        DeriveError::Unknown { name: name.into(), nearest: nearest.cloned() }
     })
 }

@@ -3,6 +3,7 @@
 use crate::{
     adjoint::DiffError,
     ir::{Position, ShapeError, Violation},
+    notation::hint,
 };
 
 use super::{BudgetError, CallError, RunError};
@@ -12,11 +13,11 @@ use super::{BudgetError, CallError, RunError};
 #[non_exhaustive]
 pub enum DeriveError {
     /// There is no function of that name.
-    #[error("no function `{name}`{}", hint(nearest))]
+    #[error("no function `{name}`{}", hint(nearest.as_deref()))]
     Unknown {
         /// Name that was not found.
         name: String,
-        /// The name most like it.
+        /// The name most like it, if one is near.
         nearest: Option<String>,
     },
     /// There is no parameter of that name.
@@ -94,10 +95,6 @@ impl DeriveError {
             _ => None,
         }
     }
-}
-
-fn hint(nearest: &Option<String>) -> String {
-    nearest.as_ref().map(|n| format!(": did you mean `{n}`?")).unwrap_or_default()
 }
 
 fn listed(names: &[String]) -> String {

@@ -7,7 +7,10 @@ use super::{
     hyperbolic::collected,
     sum::{BigFraction, NormalSum, rank, whole},
 };
-use crate::exact::latex_name_beside;
+use crate::{
+    exact::latex_name_beside,
+    notation::{latex_function, latex_in_parentheses, sign_of_term},
+};
 use num_traits::Signed;
 use std::{collections::BTreeSet, fmt};
 
@@ -89,12 +92,7 @@ impl NormalWriter<'_> {
         terms.sort_by(|a, b| rank(b.0, a.0));
         let mut text = String::new();
         for (k, (product, q)) in terms.into_iter().enumerate() {
-            text += match (k, q.is_negative()) {
-                (0, false) => "",
-                (0, true) => "-",
-                (_, false) => " + ",
-                (_, true) => " - ",
-            };
+            text += sign_of_term(k == 0, q.is_negative());
             text += &self.term(product, q);
         }
         if text.is_empty() { "0".to_owned() } else { text }
@@ -158,7 +156,7 @@ impl NormalWriter<'_> {
             Atom::Call(name, args) => {
                 self.call(name, &args.iter().map(|x| self.sum(x)).collect::<Vec<_>>())
             }
-            Atom::Inverse(sum) if self.is_latex() => format!("\\left({}\\right)", self.sum(sum)),
+            Atom::Inverse(sum) if self.is_latex() => latex_in_parentheses(&self.sum(sum)),
             Atom::Inverse(sum) => format!("({})", self.sum(sum)),
         };
         match (e, self.is_latex()) {
@@ -174,12 +172,7 @@ impl NormalWriter<'_> {
             (_, false) => format!("{name}({list})"),
             ("sqrt", true) => format!("\\sqrt{{{list}}}"),
             ("exp", true) => format!("e^{{{list}}}"),
-            ("sin" | "cos" | "ln" | "sinh" | "cosh" | "tanh", true) => {
-                format!("\\{name}\\left({list}\\right)")
-            }
-            (_, true) => {
-                format!("\\operatorname{{{}}}\\left({list}\\right)", name.replace('_', "\\_"))
-            }
+            (_, true) => format!("{}{}", latex_function(name), latex_in_parentheses(&list)),
         }
     }
 }

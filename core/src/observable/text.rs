@@ -3,6 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use super::{ObservableError, PauliString, PauliSum, read};
+use crate::notation::sign_of_term;
 
 impl fmt::Display for PauliString {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -22,13 +23,7 @@ impl fmt::Display for PauliSum {
             return f.write_str("0");
         }
         for (i, (coefficient, string)) in self.terms.iter().enumerate() {
-            let negative = coefficient.is_sign_negative();
-            f.write_str(match (i, negative) {
-                (0, false) => "",
-                (0, true) => "-",
-                (_, false) => " + ",
-                (_, true) => " - ",
-            })?;
+            f.write_str(sign_of_term(i == 0, coefficient.is_sign_negative()))?;
             match (coefficient.abs(), string.factors.is_empty()) {
                 (c, true) => write!(f, "{c}")?,
                 (1.0, false) => write!(f, "{string}")?,

@@ -3,10 +3,13 @@
 //! `sin(theta) * phi` is `[Angle(theta), Call(Sin), Angle(phi), Mul]`. Derivatives and
 //! simplification belong to the programs that such an expression is lowered to.
 
-use std::fmt::Write;
+use std::convert::Infallible;
 
 use super::{Angle, BindError, ParamId, Values};
-use crate::scalar::Real;
+use crate::{
+    notation::{Infix, Precedence, atom, parenthesized},
+    scalar::Real,
+};
 
 /// Elementary functions of OpenQASM's expressions that are smooth in their argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,41 +211,54 @@ impl ParamExpr {
     /// The expression in OpenQASM 3 notation, with the names that `name` gives.
     #[must_use]
     pub fn text(&self, name: &dyn Fn(ParamId) -> String) -> String {
-        // Each entry carries its precedence: 3 atom, 2 power, 1 product, 0 sum.
-        let mut stack: Vec<(String, u8)> = Vec::new();
-        let at_least =
-            |(text, p): (String, u8), least: u8| if p < least { format!("({text})") } else { text };
+        let angle = |angle: &Angle| {
+            let mut text = String::new();
+            // Writing to a String cannot fail.
+            let _ = angle.write(&mut text, name);
+            let is_atom = text.chars().all(|c| c.is_alphanumeric() || "._[]".contains(c));
+            Ok::<_, Infallible>((text, if is_atom { Precedence::Atom } else { Precedence::Sum }))
+        };
+        let Ok((text, _)) = self.infix(false, angle, Ok);
+        text
+    }
+
+    /// Returns the infix text, given that of each angle, and a check of each part's. If
+    /// `keeps_order`, it has the parentheses of `x + (y + z)`, which only matter to rounding.
+    pub(crate) fn infix<E>(
+        &self,
+        keeps_order: bool,
+        angle: impl Fn(&Angle) -> Result<Infix, E>,
+        check: impl Fn(Infix) -> Result<Infix, E>,
+    ) -> Result<Infix, E> {
+        let mut stack: Vec<Infix> = Vec::new();
         for step in &self.steps {
-            let entry = match step {
-                Step::Angle(angle) => {
-                    let mut text = String::new();
-                    // Writing to a String cannot fail.
-                    let _ = angle.write(&mut text, name);
-                    let atom = text.chars().all(|c| c.is_alphanumeric() || "._[]".contains(c));
-                    (text, if atom { 3 } else { 0 })
+            let mut pop = || stack.pop().unwrap_or_default();
+            let part = match step {
+                Step::Angle(of) => angle(of)?,
+                Step::Neg => {
+                    (format!("-{}", parenthesized(pop(), Precedence::Prefix)), Precedence::Sum)
                 }
-                Step::Neg => (format!("-{}", at_least(stack.pop().unwrap_or_default(), 2)), 0),
-                Step::Call(function) => {
-                    (format!("{}({})", function.name(), stack.pop().unwrap_or_default().0), 3)
-                }
+                Step::Call(of) => atom(format!("{}({})", of.name(), pop().0)),
                 _ => {
-                    let (y, x) = (stack.pop().unwrap_or_default(), stack.pop().unwrap_or_default());
-                    let (sign, left, right, p) = match step {
-                        Step::Add => (" + ", 0, 0, 0),
-                        Step::Sub => (" - ", 0, 1, 0),
-                        Step::Mul => ("*", 1, 1, 1),
-                        Step::Div => ("/", 1, 2, 1),
-                        _ => ("**", 3, 3, 2),
+                    let (y, x) = (pop(), pop());
+                    let (sign, precedence) = match step {
+                        Step::Add => (" + ", Precedence::Sum),
+                        Step::Sub => (" - ", Precedence::Sum),
+                        Step::Mul => ("*", Precedence::Product),
+                        Step::Div => ("/", Precedence::Product),
+                        _ => ("**", Precedence::Power),
                     };
-                    let mut text = at_least(x, left);
-                    // Writing to a String cannot fail.
-                    let _ = write!(text, "{sign}{}", at_least(y, right));
-                    (text, p)
+                    let (left, mut right) = precedence.operands();
+                    if !keeps_order && matches!(step, Step::Add | Step::Mul) {
+                        right = left;
+                    }
+                    let (x, y) = (parenthesized(x, left), parenthesized(y, right));
+                    (format!("{x}{sign}{y}"), precedence)
                 }
             };
-            stack.push(entry);
+            stack.push(check(part)?);
         }
-        stack.pop().unwrap_or_default().0
+        Ok(stack.pop().unwrap_or_default())
     }
 }
 

@@ -8,7 +8,10 @@
 use std::collections::BTreeMap;
 
 use super::RegisterNames;
-use crate::circuit::{Condition, Relation};
+use crate::{
+    circuit::{Condition, Relation},
+    notation::{Infix, Precedence, atom, parenthesized},
+};
 
 /// The condition in OpenQASM 3.
 pub(crate) fn qasm3(condition: &Condition, bits: &RegisterNames) -> String {
@@ -34,43 +37,40 @@ pub(crate) fn nested(condition: &Condition, bits: &RegisterNames) -> Vec<String>
     if few { all.into_iter().map(|part| part.0).collect() } else { vec![qasm3(condition, bits)] }
 }
 
-/// Precedence levels of texts.
-const OR: u8 = 0;
-const AND: u8 = 1;
-const COMPARE: u8 = 2;
-const ATOM: u8 = 3;
-
-fn formula(condition: &Condition, bits: &RegisterNames) -> (String, u8) {
+fn formula(condition: &Condition, bits: &RegisterNames) -> Infix {
     match condition {
-        Condition::Bit { bit, value: true } => (bits.name(*bit), ATOM),
-        Condition::Bit { bit, value: false } => (format!("!{}", bits.name(*bit)), ATOM),
+        Condition::Bit { bit, value: true } => atom(bits.name(*bit)),
+        Condition::Bit { bit, value: false } => {
+            (format!("!{}", bits.name(*bit)), Precedence::Prefix)
+        }
         Condition::Not(inner) => {
-            let (text, binds) = formula(inner, bits);
-            let atom = binds >= ATOM && !text.starts_with('!');
-            (if atom { format!("!{text}") } else { format!("!({text})") }, ATOM)
+            let inner = parenthesized(formula(inner, bits), Precedence::Atom);
+            (format!("!{inner}"), Precedence::Prefix)
         }
         Condition::All(list) => join(list.iter().map(|c| formula(c, bits)).collect(), true),
         Condition::Any(list) => join(list.iter().map(|c| formula(c, bits)).collect(), false),
         Condition::Compare { bits: which, relation, value } => match whole_register(which, bits) {
-            Some(name) => (format!("{name} {} {}", symbol(*relation), number(value)), COMPARE),
+            Some(name) => {
+                (format!("{name} {} {}", symbol(*relation), number(value)), Precedence::Compare)
+            }
             None => compare_bits(which, *relation, value, bits),
         },
     }
 }
 
 /// Formulas joined by `&&` or `||`.
-fn join(mut parts: Vec<(String, u8)>, and: bool) -> (String, u8) {
+fn join(mut parts: Vec<Infix>, and: bool) -> Infix {
     if parts.len() == 1
         && let Some(only) = parts.pop()
     {
         return only;
     }
-    let (sign, binds, empty) = if and { (" && ", AND, "true") } else { (" || ", OR, "false") };
+    let (sign, binds, empty) =
+        if and { (" && ", Precedence::And, "true") } else { (" || ", Precedence::Or, "false") };
     if parts.is_empty() {
-        return (empty.to_owned(), ATOM);
+        return atom(empty.to_owned());
     }
-    let wrap =
-        |(text, inner): (String, u8)| if inner < COMPARE { format!("({text})") } else { text };
+    let wrap = |part| parenthesized(part, Precedence::Compare);
     (parts.into_iter().map(wrap).collect::<Vec<_>>().join(sign), binds)
 }
 
@@ -83,7 +83,7 @@ fn whole_register<'a>(which: &[u32], bits: &RegisterNames<'a>) -> Option<&'a str
 }
 
 /// Returns the formulas that each bit is that of the value.
-fn equal(which: &[u32], value: &[bool], bits: &RegisterNames) -> Vec<(String, u8)> {
+fn equal(which: &[u32], value: &[bool], bits: &RegisterNames) -> Vec<Infix> {
     let wanted = |i: usize| value.get(i).copied().unwrap_or(false);
     let literal =
         |(i, &bit): (usize, &u32)| formula(&Condition::Bit { bit, value: wanted(i) }, bits);
@@ -91,13 +91,8 @@ fn equal(which: &[u32], value: &[bool], bits: &RegisterNames) -> Vec<(String, u8
 }
 
 /// Returns a comparison bit by bit, the most significant one first.
-fn compare_bits(
-    which: &[u32],
-    relation: Relation,
-    value: &[bool],
-    bits: &RegisterNames,
-) -> (String, u8) {
-    let constant = |holds: bool| (if holds { "true" } else { "false" }.to_owned(), ATOM);
+fn compare_bits(which: &[u32], relation: Relation, value: &[bool], bits: &RegisterNames) -> Infix {
+    let constant = |holds: bool| atom(if holds { "true" } else { "false" }.to_owned());
     let literal = |bit: u32, value: bool| formula(&Condition::Bit { bit, value }, bits);
     let wanted = |i: usize| value.get(i).copied().unwrap_or(false);
     // A constant with a bit beyond the last one is greater than all that the bits can hold.
@@ -134,10 +129,13 @@ fn compare_bits(
 }
 
 /// Joins two formulas; a second one of the same kind needs no parentheses.
-fn join_flat(first: (String, u8), second: (String, u8), and: bool) -> (String, u8) {
-    let (sign, binds) = if and { (" && ", AND) } else { (" || ", OR) };
-    let second =
-        if second.1 == binds || second.1 >= COMPARE { second.0 } else { format!("({})", second.0) };
+fn join_flat(first: Infix, second: Infix, and: bool) -> Infix {
+    let (sign, binds) = if and { (" && ", Precedence::And) } else { (" || ", Precedence::Or) };
+    let second = if second.1 == binds || second.1 >= Precedence::Compare {
+        second.0
+    } else {
+        format!("({})", second.0)
+    };
     (format!("{}{sign}{second}", first.0), binds)
 }
 

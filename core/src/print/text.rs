@@ -10,7 +10,8 @@
 use super::PrintError;
 use crate::{
     circuit::Circuit,
-    param::{Angle, ParamExpr, ParamId, Q, Step},
+    notation::{Infix, Precedence, parenthesized, sign_of_term},
+    param::{Angle, ParamExpr, ParamId, Q},
 };
 
 /// Limit on the text of one expression; parameters computed from parameters can double at each
@@ -28,10 +29,7 @@ impl ParamTexts {
         for param in circuit.params() {
             let text = match &param.definition {
                 None => names.next().cloned().unwrap_or_default(),
-                Some(expr) => match texts.expression(expr)? {
-                    (text, ATOM) => text,
-                    (text, _) => format!("({text})"),
-                },
+                Some(expr) => parenthesized(texts.expression(expr)?, Precedence::Atom),
             };
             if text.len() > MAX_EXPRESSION {
                 return Err(PrintError::Expression { bytes: text.len(), limit: MAX_EXPRESSION });
@@ -51,31 +49,27 @@ impl ParamTexts {
     }
 
     /// Returns an angle, and the precedence of its text (see [`Self::expression`]).
-    fn sum(&self, angle: &Angle) -> Result<(String, u8), PrintError> {
+    fn sum(&self, angle: &Angle) -> Result<Infix, PrintError> {
         if !angle.radian_part().is_finite() {
             return Err(PrintError::NotFinite { angle: angle.to_string() });
         }
         let mut text = String::new();
-        let mut binds = ATOM;
-        let mut term = |negative: bool, term: &str, tightness: u8| {
-            let (sign, tightness) = match (text.is_empty(), negative) {
-                (true, false) => ("", tightness),
-                (true, true) => ("-", SUM),
-                (false, false) => (" + ", SUM),
-                (false, true) => (" - ", SUM),
-            };
+        let mut binds = Precedence::Atom;
+        let mut term = |negative: bool, term: &str, tightness: Precedence| {
+            let is_signed = negative || !text.is_empty();
+            let sign = sign_of_term(text.is_empty(), negative);
             text.push_str(sign);
             text.push_str(term);
-            binds = binds.min(tightness);
+            binds = binds.min(if is_signed { Precedence::Sum } else { tightness });
         };
         let mut fraction = |q: Q, unit: &str| {
             let (n, d) = (q.numer().unsigned_abs(), q.denom());
             match (n, d) {
                 (0, _) => {}
-                (1, 1) => term(*q.numer() < 0, unit, ATOM),
-                (_, 1) => term(*q.numer() < 0, &format!("{n}*{unit}"), PRODUCT),
-                (1, _) => term(*q.numer() < 0, &format!("{unit}/{d}"), PRODUCT),
-                _ => term(*q.numer() < 0, &format!("{n}*{unit}/{d}"), PRODUCT),
+                (1, 1) => term(*q.numer() < 0, unit, Precedence::Atom),
+                (_, 1) => term(*q.numer() < 0, &format!("{n}*{unit}"), Precedence::Product),
+                (1, _) => term(*q.numer() < 0, &format!("{unit}/{d}"), Precedence::Product),
+                _ => term(*q.numer() < 0, &format!("{n}*{unit}/{d}"), Precedence::Product),
             }
         };
         fraction(angle.pi_part(), "pi");
@@ -84,7 +78,7 @@ impl ParamTexts {
         }
         let radians = angle.radian_part();
         if radians != 0.0 {
-            term(radians < 0.0, &decimal(radians.abs()), ATOM);
+            term(radians < 0.0, &decimal(radians.abs()), Precedence::Atom);
         }
         if text.is_empty() {
             text.push('0');
@@ -93,47 +87,19 @@ impl ParamTexts {
     }
 
     /// Returns a general expression in OpenQASM 3, and the precedence of its text.
-    fn expression(&self, expr: &ParamExpr) -> Result<(String, u8), PrintError> {
-        let mut stack: Vec<(String, u8)> = Vec::new();
-        let at_least = |(text, binds): (String, u8), least: u8| {
-            if binds < least { format!("({text})") } else { text }
-        };
-        for step in expr.steps() {
-            let entry = match step {
-                Step::Angle(angle) => self.sum(angle)?,
-                Step::Neg => {
-                    (format!("-{}", at_least(stack.pop().unwrap_or_default(), POWER)), SUM)
+    fn expression(&self, expr: &ParamExpr) -> Result<Infix, PrintError> {
+        expr.infix(
+            true,
+            |angle| self.sum(angle),
+            |part| match part.0.len() {
+                bytes if bytes > MAX_EXPRESSION => {
+                    Err(PrintError::Expression { bytes, limit: MAX_EXPRESSION })
                 }
-                Step::Call(f) => {
-                    (format!("{}({})", f.name(), stack.pop().unwrap_or_default().0), ATOM)
-                }
-                _ => {
-                    let (y, x) = (stack.pop().unwrap_or_default(), stack.pop().unwrap_or_default());
-                    let (sign, left, right, binds) = match step {
-                        Step::Add => (" + ", SUM, PRODUCT, SUM),
-                        Step::Sub => (" - ", SUM, PRODUCT, SUM),
-                        Step::Mul => ("*", PRODUCT, POWER, PRODUCT),
-                        Step::Div => ("/", PRODUCT, POWER, PRODUCT),
-                        _ => ("**", ATOM, ATOM, POWER),
-                    };
-                    (format!("{}{sign}{}", at_least(x, left), at_least(y, right)), binds)
-                }
-            };
-            if entry.0.len() > MAX_EXPRESSION {
-                return Err(PrintError::Expression { bytes: entry.0.len(), limit: MAX_EXPRESSION });
-            }
-            stack.push(entry);
-        }
-        Ok(stack.pop().unwrap_or_default())
+                _ => Ok(part),
+            },
+        )
     }
 }
-
-/// Precedence levels of texts: that of a sum (or a leading sign) is the lowest, that of a name or a
-/// call the highest.
-const SUM: u8 = 0;
-const PRODUCT: u8 = 1;
-const POWER: u8 = 2;
-const ATOM: u8 = 3;
 
 /// Returns the shortest decimal that reads back the same, with a point: OpenQASM 2 requires one,
 /// and without it a number may be an integer.
@@ -148,7 +114,7 @@ pub(super) fn decimal(x: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::param::ElementaryFunction;
+    use crate::param::{ElementaryFunction, Step};
 
     #[test]
     fn angles_are_exact_and_read_as_numbers() {

@@ -7,6 +7,8 @@
 
 use std::{collections::HashMap, ops::Range, rc::Rc};
 
+use crate::notation::Precedence;
+
 /// A range of bytes in a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub(super) struct QasmSpan {
@@ -252,20 +254,19 @@ pub(super) enum BinaryOp {
 }
 
 impl BinaryOp {
-    /// Binding strength of the operator, from 1.
-    pub(super) fn precedence(self) -> u8 {
+    pub(super) fn precedence(self) -> Precedence {
         use BinaryOp::*;
         match self {
-            Or => 1,
-            And => 2,
-            BitOr => 3,
-            BitXor => 4,
-            BitAnd => 5,
-            Equal | NotEqual => 6,
-            Less | LessEqual | Greater | GreaterEqual => 7,
-            Shl | Shr => 8,
-            Add | Sub | Concat => 9,
-            Mul | Div | Rem => 10,
+            Or => Precedence::Or,
+            And => Precedence::And,
+            BitOr => Precedence::BitOr,
+            BitXor => Precedence::BitXor,
+            BitAnd => Precedence::BitAnd,
+            Equal | NotEqual => Precedence::Equality,
+            Less | LessEqual | Greater | GreaterEqual => Precedence::Compare,
+            Shl | Shr => Precedence::Shift,
+            Add | Sub | Concat => Precedence::Sum,
+            Mul | Div | Rem => Precedence::Product,
         }
     }
 

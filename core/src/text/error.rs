@@ -1,6 +1,10 @@
 //! Errors of program text.
 
-use crate::{array::ArrayError, ir::Position};
+use crate::{
+    array::ArrayError,
+    ir::Position,
+    notation::{hint, nearest_name},
+};
 
 /// Error in a program text, with its position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -30,7 +34,7 @@ pub enum TextErrorKind {
         expected: String,
     },
     /// An unknown name.
-    #[error("no {what} `{name}`{}", nearest.as_ref().map(|n| format!(": did you mean `{n}`?")).unwrap_or_default())]
+    #[error("no {what} `{name}`{}", hint(nearest.as_deref()))]
     Unknown {
         /// Sort of thing that it should name.
         what: &'static str,
@@ -138,19 +142,14 @@ pub enum TextErrorKind {
     },
 }
 
-/// Maximum number of names that a name is compared with.
-const MOST_NAMES: usize = 10_000;
-
-/// Length of the longest name that is compared with others, in bytes.
-const LONG: usize = 64;
-
-/// Returns the name nearest to the given one, if it is similar at all.
-pub(super) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
-    names
-        .take(MOST_NAMES)
-        .filter(|n| n.len().max(name.len()) <= LONG)
-        .map(|n| (strsim::jaro_winkler(name, n), n))
-        .filter(|(likeness, n)| *likeness > 0.7 && *n != name)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, n)| n.to_owned())
+impl TextErrorKind {
+    /// Returns the error of an unknown name; `known` are the names that it could be.
+    pub(super) fn unknown<'a>(
+        what: &'static str,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> TextErrorKind {
+        let nearest = nearest_name(name, known).map(str::to_owned);
+        TextErrorKind::Unknown { what, name: name.to_owned(), nearest }
+    }
 }

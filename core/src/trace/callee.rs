@@ -31,6 +31,7 @@ use crate::{
     entity::{FuncId, PrimitiveId},
     exec::{Bytecode, CallError, Datum, Executable, Host, Limits, Machine, NoHost, RunError},
     ir::{CustomRule, Function, FunctionBuilder, Kind, Op, Param, Program},
+    notation::nearest_name,
     rules::Rules,
     scalar::{Real, Scalar, Uncertain},
 };
@@ -84,12 +85,8 @@ impl Callee {
         let Some(p) = program.lookup_primitive(name) else {
             let names = program.functions.values().map(|f| &f.name);
             let names = names.chain(program.primitives.values().map(|p| &p.name));
-            let nearest =
-                names.max_by(|a, b| strsim::jaro(a, name).total_cmp(&strsim::jaro(b, name)));
-            return Err(TraceError::UnknownFunction {
-                name: name.into(),
-                nearest: nearest.cloned(),
-            });
+            let nearest = nearest_name(name, names).cloned();
+            return Err(TraceError::UnknownFunction { name: name.into(), nearest });
         };
         let primitive = &program.primitives[p];
         let (params, result) = (primitive.params.clone(), primitive.result.clone());

@@ -4,6 +4,7 @@ use crate::{
     adjoint::DiffError,
     exec::{DeriveError, RunError},
     ir::Kind,
+    notation::hint,
     scalar::Undecided,
 };
 
@@ -52,11 +53,11 @@ pub enum TraceError {
         expected: Kind,
     },
     /// There is no such function or primitive.
-    #[error("no function or primitive `{name}`{}", nearest.as_ref().map(|n| format!(": did you mean `{n}`?")).unwrap_or_default())]
+    #[error("no function or primitive `{name}`{}", hint(nearest.as_deref()))]
     UnknownFunction {
         /// Name that was not found.
         name: String,
-        /// The name most like it.
+        /// The name most like it, if one is near.
         nearest: Option<String>,
     },
     /// A call with the wrong number of arguments.

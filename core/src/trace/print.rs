@@ -16,7 +16,10 @@ use std::{
     convert::Infallible,
 };
 
-use crate::ir::{Kind, Mixed, Number1, Number2, Op};
+use crate::{
+    ir::{Kind, Mixed, Number1, Number2, Op},
+    notation::Precedence,
+};
 
 use super::{
     constant::Constant,
@@ -27,15 +30,6 @@ use super::{
 const MAX_INLINE_PARTS: u64 = 200;
 /// Maximum depth of parentheses. The program language reads 100.
 const MAX_DEPTH: usize = 40;
-
-/// Precedence of the outermost operator of a text.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Precedence {
-    Compare,
-    Sum,
-    Product,
-    Atom,
-}
 
 #[derive(Clone)]
 struct InfixText {
@@ -226,18 +220,12 @@ impl InfixWriter {
     }
 
     fn infix(&mut self, a: &Sym, sign: &str, b: &Sym, rank: Precedence) -> InfixText {
-        // Chains lean to the left, so the right operand must be tighter.
-        let tighter = match rank {
-            Precedence::Compare => Precedence::Sum,
-            Precedence::Sum => Precedence::Product,
-            Precedence::Product | Precedence::Atom => Precedence::Atom,
-        };
-        let left_least = if rank == Precedence::Compare { Precedence::Sum } else { rank };
+        let (left_least, right_least) = rank.operands();
         // A real operand of a complex operation is promoted implicitly.
         let (real_a, real_b) = (promoted(a, self.pi), promoted(b, self.pi));
         let keep = real_a.is_some() && real_b.is_some();
         let left = self.promotable(a, if keep { None } else { real_a }, left_least);
-        let right = self.promotable(b, if keep { None } else { real_b }, tighter);
+        let right = self.promotable(b, if keep { None } else { real_b }, right_least);
         let mut text = left.text;
         text += sign;
         text += &right.text;

@@ -3,6 +3,7 @@
 use crate::{
     circuit::{CircuitError, Instruction, Operation},
     gate::{GateKind, NAMED_GATES, NamedGate},
+    notation::nearest_name,
 };
 
 /// Set of instructions that noise follows.
@@ -120,13 +121,9 @@ impl InstructionKind {
         let gates = GateKind::ALL.iter().map(|kind| kind.name());
         let gates = gates.chain(NAMED_GATES.iter().flat_map(NamedGate::names));
         let known = gates.chain(["measure", "reset", "delay", "unitary", "pauli_rotation"]);
-        let similar = known
-            .map(|other| (strsim::jaro(other, name), other))
-            .max_by(|a, b| a.0.total_cmp(&b.0));
-        let nearest = similar.filter(|(likeness, _)| *likeness > ALIKE).map(|(_, other)| other);
-        CircuitError::NoSuchInstruction { name: name.to_owned(), nearest }
+        CircuitError::NoSuchInstruction {
+            name: name.to_owned(),
+            nearest: nearest_name(name, known),
+        }
     }
 }
-
-/// Similarity (Jaro's) from which on a name is suggested.
-const ALIKE: f64 = 0.7;

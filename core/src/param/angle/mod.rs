@@ -14,6 +14,7 @@ use num_traits::ToPrimitive;
 use smallvec::SmallVec;
 
 use super::rounding::UNIT;
+use crate::notation::sign_of_term;
 pub(super) use fraction::within_turns;
 pub(crate) use fraction::{floor, q_to_f64, reciprocal, remainder, widen};
 pub use id::ParamId;
@@ -281,13 +282,7 @@ impl Angle {
     pub fn write(&self, f: &mut dyn fmt::Write, name: &dyn Fn(ParamId) -> String) -> fmt::Result {
         let mut first = true;
         let mut sign = |f: &mut dyn fmt::Write, negative: bool| {
-            let text = match (std::mem::take(&mut first), negative) {
-                (true, true) => "-",
-                (true, false) => "",
-                (false, true) => " - ",
-                (false, false) => " + ",
-            };
-            f.write_str(text)
+            f.write_str(sign_of_term(std::mem::take(&mut first), negative))
         };
         if *self.pi.numer() != 0 {
             sign(f, *self.pi.numer() < 0)?;

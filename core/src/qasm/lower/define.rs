@@ -21,6 +21,7 @@ use super::{
 use crate::{
     circuit::Qubits,
     gate::GateKind,
+    notation::{did_you_mean, nearest_name},
     param::{self, Angle},
     qasm::{
         Version,
@@ -448,13 +449,11 @@ impl QasmLowering<'_> {
             (None, _) => {
                 let place = self.file_span(name.span);
                 let text = self.name(name.symbol);
-                let known: Vec<String> = locals.keys().map(|&s| self.name(s)).collect();
-                let help = match super::names::nearest(&text, known.iter().map(String::as_str)) {
-                    Some(name) => format!("did you mean `{name}`?"),
-                    None => {
-                        "a gate definition sees only the qubits that it names itself".to_owned()
-                    }
-                };
+                let near = nearest_name(&text, locals.keys().map(|&s| self.name(s)));
+                let help = near.map_or_else(
+                    || "a gate definition sees only the qubits that it names itself".to_owned(),
+                    did_you_mean,
+                );
                 let error = Diagnostic::error(QasmProblem::UnknownName { name: text });
                 Err(self.report(error.with_label(place, "").help(help)))
             }

@@ -15,6 +15,7 @@ use super::{
     value::{QasmValue, RealConstant},
 };
 use crate::{
+    notation::{did_you_mean, nearest_name},
     param::Angle,
     qasm::{
         Version,
@@ -130,8 +131,7 @@ impl QasmLowering<'_> {
         match functions::call(&function, values) {
             Ok(value) => Ok(value),
             Err(QasmProblem::UnknownFunction { name: unknown }) => {
-                let help = super::names::nearest(&unknown, functions::NAMES.iter().copied())
-                    .map(|n| format!("did you mean `{n}`?"));
+                let help = nearest_name(&unknown, functions::NAMES).map(did_you_mean);
                 let place = self.file_span(name.span);
                 let error = Diagnostic::error(QasmProblem::UnknownFunction { name: unknown });
                 Err(self.report(error.with_label(place, "").maybe_help(help)))
@@ -299,9 +299,7 @@ impl QasmLowering<'_> {
         params: &HashMap<InternedName, u32>,
         span: QasmSpan,
     ) -> Lower<QasmValue> {
-        let known: Vec<String> = params.keys().map(|&s| self.name(s)).collect();
-        let help = super::names::nearest(name, known.iter().map(String::as_str))
-            .map(|n| format!("did you mean `{n}`?"));
+        let help = nearest_name(name, params.keys().map(|&s| self.name(s))).map(did_you_mean);
         let place = self.file_span(span);
         let error = Diagnostic::error(QasmProblem::UnknownName { name: name.to_owned() });
         Err(self.report(error.with_label(place, "").maybe_help(help)))

@@ -9,6 +9,7 @@
 use super::{EXTRA_GATES, IndexSet, Lower, QELIB1, QasmLowering, QasmValue};
 use crate::{
     gate::{GateKind, NAMED_GATES, NamedGate},
+    notation::{did_you_mean, nearest_name},
     qasm::{
         SourceText, Version,
         ast::{FileSpan, Ident, InternedName, QasmSpan, QasmStmtKind},
@@ -386,8 +387,7 @@ impl QasmLowering<'_> {
         } else {
             let others =
                 self.names.table.symbols().filter(|&s| s != symbol && self.names.get(s).is_some());
-            let known: Vec<String> = others.map(|s| self.name(s)).collect();
-            nearest(&name, known.iter().map(String::as_str)).map(|n| format!("did you mean `{n}`?"))
+            nearest_name(&name, others.map(|s| self.name(s))).map(did_you_mean)
         };
         let error = Diagnostic::error(QasmProblem::UnknownName { name })
             .with_label(place, "")
@@ -439,8 +439,7 @@ impl QasmLowering<'_> {
         if !own.1 && NamedGate::called(name).any(in_own) {
             return Some(format!("it is in a standard file: add `include \"{}\";`", own.0));
         }
-        let known: Vec<String> = self.gates.table.symbols().map(|s| self.name(s)).collect();
-        nearest(name, known.iter().map(String::as_str)).map(|n| format!("did you mean `{n}`?"))
+        nearest_name(name, self.gates.table.symbols().map(|s| self.name(s))).map(did_you_mean)
     }
 }
 
@@ -461,19 +460,4 @@ fn extra_gate_line(name: &str) -> Option<&'static str> {
         let rest = line.strip_prefix("gate ").and_then(|line| line.strip_prefix(name));
         rest.is_some_and(|rest| rest.starts_with([' ', '(']))
     })
-}
-
-/// Returns the most similar name, if one is similar enough.
-pub(super) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let length = name.chars().count();
-    let allowed = (length / 3).max(1);
-    let close = |other: &str| other.chars().count().abs_diff(length) <= allowed;
-    known
-        .filter(|other| *other != name && close(other))
-        .map(|other| (strsim::damerau_levenshtein(name, other), other))
-        .filter(|(distance, other)| {
-            *distance <= allowed && *distance < length.max(other.chars().count())
-        })
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, other)| other)
 }

@@ -17,6 +17,7 @@ use crate::{
     channel::{Channel, ChannelKind},
     circuit::{MAX_READOUT_BITS, UNITARY_TOLERANCE, n_readout_probabilities},
     matrix::Matrix,
+    notation::{did_you_mean, nearest_name},
     param::{Angle, BindError, Binding, Values},
     qasm::{
         ast::{FileSpan, Pragma, PragmaKind, QasmExpr, QasmExprKind, QasmSpan},
@@ -113,10 +114,8 @@ impl QasmLowering<'_> {
         }
         let Some(kind) = ChannelKind::find(&name) else {
             let known = ChannelKind::ALL.iter().map(|kind| kind.name()).chain([KRAUS]);
-            let help = super::names::nearest(&name, known.clone()).map_or_else(
-                || known.collect::<Vec<_>>().join(", "),
-                |name| format!("did you mean `{name}`?"),
-            );
+            let help = nearest_name(&name, known.clone())
+                .map_or_else(|| known.collect::<Vec<_>>().join(", "), did_you_mean);
             let place = self.file_span(pragma.name.span);
             let error =
                 Diagnostic::error(QasmProblem::UnknownChannel { name }).with_label(place, "");

@@ -7,16 +7,19 @@
 use num_traits::ToPrimitive;
 
 use super::{ErrorReported, Parse, QasmParser};
-use crate::qasm::{
-    Version,
-    ast::{BinaryOp, Ident, Index, Keyword, QasmExpr, QasmExprKind, QasmSpan, UnaryOp},
-    diagnostic::QasmProblem,
-    lexer::{QasmTokenKind, Sign, is_integer, radix},
+use crate::{
+    notation::Precedence,
+    qasm::{
+        Version,
+        ast::{BinaryOp, Ident, Index, Keyword, QasmExpr, QasmExprKind, QasmSpan, UnaryOp},
+        diagnostic::QasmProblem,
+        lexer::{QasmTokenKind, Sign, is_integer, radix},
+    },
 };
 
 impl QasmParser<'_> {
     pub(super) fn expr(&mut self) -> Parse<QasmExpr> {
-        self.deeper(|p| p.binary(1))
+        self.deeper(|p| p.binary(Precedence::Lowest))
     }
 
     /// `^` is a power in the angles of OpenQASM 2.
@@ -51,27 +54,27 @@ impl QasmParser<'_> {
     }
 
     /// Parses operators that bind at least as strongly as `least`.
-    fn binary(&mut self, least: u8) -> Parse<QasmExpr> {
+    fn binary(&mut self, least: Precedence) -> Parse<QasmExpr> {
         let mut left = self.unary()?;
         // Precedence of the chain that `left` is, if it was built here.
-        let mut chained = 0;
+        let mut chained = None;
         while let Some(op) = self.binary_op() {
             let precedence = op.precedence();
             if precedence < least {
                 break;
             }
             self.bump();
-            let right = self.binary(precedence + 1)?;
+            let right = self.binary(precedence.tighter())?;
             let span = left.span.to(right.span);
             match &mut left.kind {
-                QasmExprKind::Chain(_, rest) if chained == precedence => {
+                QasmExprKind::Chain(_, rest) if chained == Some(precedence) => {
                     rest.push((op, right));
                     left.span = span;
                 }
                 _ => {
                     let kind = QasmExprKind::Chain(Box::new(left), vec![(op, right)]);
                     left = QasmExpr { span, kind };
-                    chained = precedence;
+                    chained = Some(precedence);
                 }
             }
         }

@@ -6,12 +6,13 @@ use crate::{
     adjoint::Transform,
     entity::FuncId,
     ir::{Function, Kind, Op},
+    notation::nearest_name,
     staging::{Builtin, StagedOperand, TypeMismatch, elementwise_result},
 };
 
 use super::super::{
     ast::{ExprSyntax, ExprSyntaxKind, NameSyntax, TextSpan, Transformed},
-    error::{TextErrorKind, nearest},
+    error::TextErrorKind,
     lexer::error,
     parser::own_name,
 };
@@ -61,9 +62,8 @@ impl BodyLowering<'_> {
             let functions = self.module.program.functions.values().map(|f| f.name.as_str());
             let primitives = self.module.program.primitives.values().map(|p| p.name.as_str());
             let known = functions.chain(primitives).chain(Builtin::names().map(|n: &str| n));
-            let nearest =
-                own_name(&name.text).map(Into::into).or_else(|| nearest(&name.text, known));
-            let (what, name) = ("function", name.text.clone());
+            let nearest = own_name(&name.text).or_else(|| nearest_name(&name.text, known));
+            let (what, name, nearest) = ("function", name.text.clone(), nearest.map(str::to_owned));
             return Err(error(span, TextErrorKind::Unknown { what, name, nearest }));
         };
         self.arity(name, builtin.arity(), args, span)?;
@@ -154,20 +154,16 @@ impl BodyLowering<'_> {
         let known = self.known.structs.get(&name.text);
         let cotangent = known.and_then(Kind::tangent).filter(|tangent| hint == Some(tangent));
         let Some(kind) = cotangent.as_ref().or(known) else {
-            let nearest = nearest(&name.text, self.known.structs.keys().map(String::as_str));
-            let (what, name) = ("struct", name.text.clone());
-            return Err(error(span, TextErrorKind::Unknown { what, name, nearest }));
+            let known = self.known.structs.keys().map(String::as_str);
+            return Err(error(span, TextErrorKind::unknown("struct", &name.text, known)));
         };
         let names = || kind.fields().iter().filter_map(|f| f.name.as_deref());
         let numbers: HashMap<&str, usize> = names().zip(0..).collect();
         let mut values: Vec<Option<(StagedOperand, TextSpan)>> = vec![None; kind.fields().len()];
         for (field, value) in fields {
             let Some(&k) = numbers.get(field.text.as_str()) else {
-                let (nearest, name) = (nearest(&field.text, names()), field.text.clone());
-                return Err(error(
-                    field.span,
-                    TextErrorKind::Unknown { what: "field", name, nearest },
-                ));
+                let unknown = TextErrorKind::unknown("field", &field.text, names());
+                return Err(error(field.span, unknown));
             };
             if values[k].is_some() {
                 let (what, name) = ("field", field.text.clone());

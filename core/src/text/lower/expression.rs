@@ -8,7 +8,7 @@ use crate::{
 
 use super::super::{
     ast::{BlockSyntax, ExprSyntax, ExprSyntaxKind, TextSpan},
-    error::{TextError, TextErrorKind, nearest},
+    error::{TextError, TextErrorKind},
     lexer::error,
 };
 use super::{TextLowerResult, function::BodyLowering, misfit};
@@ -243,8 +243,7 @@ impl BodyLowering<'_> {
             ExprSyntaxKind::Field(_, name) => {
                 let names = kind.fields().iter().filter_map(|f| f.name.as_deref());
                 self.known.fields.number(kind, &name.text).ok_or_else(|| {
-                    let (nearest, name) = (nearest(&name.text, names), name.text.clone());
-                    error(place.span, TextErrorKind::Unknown { what: "field", name, nearest })
+                    error(place.span, TextErrorKind::unknown("field", &name.text, names))
                 })
             }
             ExprSyntaxKind::TupleField(_, k) if *k >= kind.fields().len() => {

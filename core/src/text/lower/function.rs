@@ -10,7 +10,7 @@ use crate::{
 
 use super::super::{
     ast::{BlockSyntax, ExprSyntax, ExprSyntaxKind, TextSpan},
-    error::{TextError, TextErrorKind, nearest},
+    error::{TextError, TextErrorKind},
     lexer::error,
     limits::{is_full, is_too_large},
 };
@@ -184,14 +184,15 @@ impl<'a> BodyLowering<'a> {
             return Ok(*local);
         }
         let names = self.scopes.iter().flat_map(|s| s.keys().map(String::as_str));
-        let nearest = match name {
-            "pi" | "PI" | "π" => Some(std::f64::consts::PI.to_string()),
-            _ => nearest(name, names),
+        let unknown = match name {
+            "pi" | "PI" | "π" => TextErrorKind::Unknown {
+                what: "variable",
+                name: name.to_owned(),
+                nearest: Some(std::f64::consts::PI.to_string()),
+            },
+            _ => TextErrorKind::unknown("variable", name, names),
         };
-        Err(error(
-            span,
-            TextErrorKind::Unknown { what: "variable", name: name.to_owned(), nearest },
-        ))
+        Err(error(span, unknown))
     }
 
     // Errors.

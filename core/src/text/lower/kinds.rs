@@ -4,13 +4,14 @@ use std::collections::{HashMap, HashSet};
 
 use crate::{
     ir::{Element, Field, Kind, MAX_KIND_DEPTH},
+    notation::nearest_name,
     stack::deep,
     staging::{MAX_LEAVES, TypeMismatch},
 };
 
 use super::super::{
     ast::{Items, KindExpr, KindSyntax, Struct},
-    error::{TextError, TextErrorKind, nearest},
+    error::{TextError, TextErrorKind},
     lexer::error,
     limits::{TextLimits, is_full},
     parser::own_name,
@@ -180,8 +181,9 @@ pub(super) fn resolve(kind: &KindExpr, structs: &HashMap<String, Kind>) -> Resul
                 Some(kind) => kind.clone(),
                 None => {
                     let names = BASIC.into_iter().chain(structs.keys().map(String::as_str));
-                    let nearest = own_name(name).map(Into::into).or_else(|| nearest(name, names));
+                    let nearest = own_name(name).or_else(|| nearest_name(name, names));
                     let (what, name) = ("kind", name.to_owned());
+                    let nearest = nearest.map(str::to_owned);
                     return Err(error(kind.span, TextErrorKind::Unknown { what, name, nearest }));
                 }
             },

@@ -9,7 +9,7 @@ use crate::{
 
 use super::super::{
     ast::{TextSpan, Transformed},
-    error::{TextErrorKind, nearest},
+    error::TextErrorKind,
     lexer::error,
     limits::TextLimits,
 };
@@ -99,9 +99,5 @@ fn unknown(name: &str, program: &Program) -> TextErrorKind {
         return TextErrorKind::Kind { given, expected, hint: ": let one call it" };
     }
     let known = program.functions.values().map(|f| f.name.as_str()).filter(|n| !n.contains('.'));
-    TextErrorKind::Unknown {
-        what: "function",
-        name: name.to_owned(),
-        nearest: nearest(name, known),
-    }
+    TextErrorKind::unknown("function", name, known)
 }
