@@ -387,6 +387,22 @@ fn remainders_of_numbers_far_apart_are_exact() {
     assert!(parse_angle("1e9223372036854775807").is_err());
 }
 
+#[test]
+fn remainders_of_numbers_that_are_equal_up_to_rounding_are_not_called_exact() {
+    for (text, expected) in [
+        ("2 % (sqrt(2)*sqrt(2))", 0.0),
+        ("mod(2, sqrt(2)*sqrt(2))", 0.0),
+        ("-2 % (sqrt(2)*sqrt(2))", 0.0),
+        ("(sqrt(2)*sqrt(2)) % 2", 0.0),
+        ("3 % (sqrt(2)*sqrt(2))", 1.0),
+    ] {
+        for angle in constant(text) {
+            let off = (angle.constant().unwrap() - expected).abs();
+            assert!(off <= angle.rounding_bound(), "{text}: {off}, {}", angle.rounding_bound());
+        }
+    }
+}
+
 /// A decimal with few digits, and what it is in units of 1e-10.
 fn short_decimal(below: &mut impl FnMut(u32) -> u32) -> (String, i128) {
     let (digits, power) = (1 + below(999_999), below(21) as i32 - 10);

@@ -66,6 +66,10 @@ macro_rules! op_enums {
             pub fn signature(self) -> (&'static [Kind], Kind) {
                 match self { $(Mixed::$m => (&[$(Kind::$m_a),*], Kind::$m_r),)* }
             }
+            /// Returns the number of operands.
+            pub(crate) const fn n_operands(self) -> usize {
+                match self { $(Mixed::$m => [$(stringify!($m_a)),*].len(),)* }
+            }
         }
     };
     (@singular singular) => { true };
@@ -80,7 +84,7 @@ macro_rules! op_enums {
             pub const ALL: &'static [$Name] = &[$($Name::$variant),*];
             /// Returns the name in text.
             #[must_use]
-            pub fn name(self) -> &'static str { match self { $($Name::$variant => $name,)* } }
+            pub const fn name(self) -> &'static str { match self { $($Name::$variant => $name,)* } }
             /// Returns a sentence that says what the operation computes.
             #[must_use]
             pub fn doc(self) -> &'static str { match self { $($Name::$variant => $doc,)* } }

@@ -19,6 +19,7 @@
 
 mod cse;
 mod dce;
+mod equations;
 mod failures;
 mod fold;
 mod inline;

@@ -74,7 +74,7 @@ pub(super) fn polynomial<const N: usize>(c: &[f64; N], x: f64) -> f64 {
 
 /// Returns a sum, and what rounding takes of it.
 #[inline(always)]
-pub(super) fn exact_sum(a: f64, b: f64) -> [f64; 2] {
+pub(crate) fn exact_sum(a: f64, b: f64) -> [f64; 2] {
     let sum = a + b;
     let part = sum - a;
     [sum, (a - (sum - part)) + (b - part)]

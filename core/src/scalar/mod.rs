@@ -71,6 +71,7 @@ mod uncertain;
 mod wide;
 
 pub(crate) use compiled::{missing, same};
+pub(crate) use elementary::exact_sum;
 pub use lanes::Lanes;
 pub use literal::{N, ScalarOperand};
 pub use ops::ParseScalarError;
