@@ -208,7 +208,7 @@ fn exchange<E: SimdFloat>(
     if sign(3)? != first ^ second {
         return None;
     }
-    let string = PauliMasks { x: both, z: first * low | second * high };
+    let string = PauliMasks { x: both, z: (first * low) | (second * high) };
     let b = string.y_phase().conj().times(wide(&b));
     PhasedRotation::from_sum(string, wide(&a), b, tolerance)
 }
