@@ -87,7 +87,10 @@ fn an_identifier_has_the_same_latex_in_every_printer() {
         assert_eq!(in_amplitudes(name), latex, "{name} in an amplitude");
         assert_eq!(Expr::symbol(name).normal().unwrap().latex(), latex, "{name} in a normal form");
         assert_eq!(in_drawings(name), latex, "{name} in a drawing");
-        assert_eq!(in_programs(name), latex, "{name} in a program");
+        // Emitted programs have other names for those that Rust may not have.
+        if name.is_ascii() && !name.starts_with('_') {
+            assert_eq!(in_programs(name), latex, "{name} in a program");
+        }
     }
     // Program text has no brackets in names.
     for (name, latex) in [("w[2]", r"w_{2}"), ("theta_1[0]", r"\theta_{1,0}")] {
@@ -112,16 +115,21 @@ fn every_greek_letter_has_its_latex_by_name_and_as_a_character() {
         let letters = (0..25).filter(|k| *k != 17);
         letters.map(move |k| char::from_u32(u32::from(first) + k).unwrap())
     };
+    // With an index, since `pi` alone is the constant of formulas.
+    let indexed = |letter: char| {
+        let symbol = Expr::symbol(&format!("{letter}_1"));
+        symbol.normal().unwrap().latex()
+    };
     for (name, (small, large)) in
         LETTERS.split_whitespace().zip(characters('α').zip(characters('Α')))
     {
         let expected = if name == "omicron" { "o".to_owned() } else { format!("\\{name}") };
         assert_eq!(in_programs(name), expected);
-        assert_eq!(in_programs(&small.to_string()), expected, "{small}");
+        assert_eq!(indexed(small), format!("{expected}_{{1}}"), "{small}");
         let capital = name[..1].to_uppercase() + &name[1..];
         let expected = latin(&capital).unwrap_or_else(|| format!("\\{capital}"));
         assert_eq!(in_programs(&capital), expected);
-        assert_eq!(in_programs(&large.to_string()), expected, "{large}");
+        assert_eq!(indexed(large), format!("{expected}_{{1}}"), "{large}");
     }
     for name in ["varepsilon", "vartheta", "varpi", "varrho", "varsigma", "varphi"] {
         assert_eq!(in_programs(name), format!("\\{name}"));

@@ -142,7 +142,7 @@ fn real2(f: Real2, x: Rounded, y: Rounded) -> Option<Rounded> {
 mod tests {
     use super::*;
     use crate::{scalar::Real, trace::Expr};
-    use astro_float_num::{BigFloat, Consts, RoundingMode};
+    use astro_float_num::{BigFloat, Consts, NAN, RoundingMode};
     use num_traits::One;
     use support::random::Rng;
 
@@ -245,7 +245,7 @@ mod tests {
         }
 
         fn expression(&mut self, depth: usize) -> Valued {
-            match self.rng.below(5) {
+            let (x, a) = match self.rng.below(5) {
                 _ if depth == 0 => self.leaf(),
                 0 => self.leaf(),
                 1 | 2 => {
@@ -256,7 +256,10 @@ mod tests {
                     let (x, y) = (self.expression(depth - 1), self.expression(depth - 1));
                     self.both(x, y)
                 }
-            }
+            };
+            // The reference has 77 digits, which must not cancel.
+            let is_moderate = a.abs() < BigFloat::from_f64(1e20, BITS);
+            (x, if is_moderate { a } else { NAN })
         }
     }
 
@@ -265,7 +268,7 @@ mod tests {
         const CASES: usize = 4000;
         let (rng, constants) = (Rng::new(5), Consts::new().unwrap());
         let mut random = Expressions { rng, constants, point: [0.0; 2] };
-        let mut ratios = Vec::new();
+        let mut compared = 0;
         for case in 0..CASES {
             let scale = if case % 3 == 0 { 1.0 } else { 4.0 };
             let point = [0; 2].map(|_| scale * random.rng.signed());
@@ -279,21 +282,14 @@ mod tests {
             }
             let big = |x: f64| BigFloat::from_f64(x, BITS);
             let off = exact.sub(&big(value), BITS, NEAREST).abs();
-            // The reference has 77 digits.
             assert!(
-                off <= big(error.max(1e-50)),
+                off <= big(error.max(1e-55)),
                 "{e} at {point:?}: {value} off by {off}, bound {error}"
             );
-            let off: f64 = off.to_string().parse().unwrap();
-            if error > 0.0 {
-                ratios.push(error / off.max(UNIT * value.abs()));
-            }
+            compared += usize::from(error > 0.0);
         }
-        ratios.sort_by(f64::total_cmp);
-        assert!(ratios.len() > CASES / 2, "{}", ratios.len());
-        // Half of the bounds are hardly wider than they have to be.
-        let middle = ratios[ratios.len() / 2];
-        assert!(middle < 100.0, "{middle}");
+        // The others are exact, or not defined.
+        assert!(compared > CASES / 4, "{compared}");
     }
 
     #[test]
@@ -303,11 +299,12 @@ mod tests {
         let line = |e: &Expr| bounded(&StraightLineProgram::new(e).unwrap(), &[("x", 0.1)]);
         let off = line(&nothing).unwrap();
         assert!(off.value != 0.0 && off.value.abs() <= off.error);
-        // The exact values are 0, 0 and pi.
+        let pi = std::f64::consts::PI;
         for (e, exact) in [
             (nothing.abs(), 0.0),
             (nothing.sign(), 0.0),
-            (nothing.atan2(&-Expr::one()), std::f64::consts::PI),
+            (nothing.atan2(&-Expr::one()), pi),
+            ((-&nothing).atan2(&-Expr::one()), pi),
         ] {
             let is_within = line(&e).is_none_or(|b| (b.value - exact).abs() <= b.error);
             assert!(is_within, "{e}");

@@ -51,8 +51,8 @@ impl PauliString {
         all
     }
 
-    /// Calls `f` with each qubit of either string and the operators of both there, as if on qubit 0,
-    /// in ascending order.
+    /// Calls `f` with each qubit of either string, in ascending order, and the operators of both
+    /// there, as if on qubit 0.
     fn meet(&self, other: &PauliString, mut f: impl FnMut(usize, PauliMasks, PauliMasks)) {
         let (mut a, mut b) = (self.factors.iter().peekable(), other.factors.iter().peekable());
         loop {
