@@ -23,6 +23,7 @@ use std::{hint::black_box, time::Instant};
 
 use ketgrad_core::{
     exec::{Datum, Derivatives, Steps},
+    rules::Rules,
     text::{entry, parse_program},
 };
 use workload::timing::{noise, time};
@@ -332,8 +333,8 @@ fn main() {
 fn row(Workload { name, n, source, args, data }: &Workload, jit: bool) {
     let start = Instant::now();
     let program = parse_program(source).unwrap();
-    let entry = entry(source).unwrap();
-    let mut d = Derivatives::<f64>::new(&program, &entry).unwrap();
+    let entry = entry(&program, &Rules::new()).unwrap();
+    let mut d = Derivatives::<f64>::new(&program, entry).unwrap();
     for (name, value) in data {
         d = d.with_constant(name, value.clone()).unwrap();
     }

@@ -35,7 +35,7 @@ pub(crate) fn parse(
 ) -> Result<(Program, String), Failure> {
     let program = text::parse_program_with(source, plugins.rules());
     let program = program.map_err(|errors| faulty(name, source, errors))?;
-    let entry = function.map(str::to_owned).or_else(|| text::entry(source));
+    let entry = function.or_else(|| text::entry(&program, plugins.rules())).map(str::to_owned);
     let entry = entry.ok_or_else(|| Failure::input(format_args!("{name} has no function")))?;
     Ok((program, entry))
 }

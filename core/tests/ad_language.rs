@@ -6,6 +6,7 @@
 use ketgrad_core::{
     exec::{Datum, Derivatives},
     ir,
+    rules::Rules,
     staging::Builtin,
     text::{entry, parse_program, parse_program_with},
 };
@@ -21,8 +22,8 @@ fn outcome(source: &str, args: &[Datum<C>]) -> Result<(Datum<C>, Vec<Datum<C>>),
     let faults = ir::verify(&p);
     assert!(faults.is_empty(), "{source}\n{}", faults[0]);
     assert_eq!(ir::parse(&p.to_string()).map(|q| q == p), Ok(true), "{source}\n{p}");
-    let name = entry(source).unwrap();
-    let mut d = Derivatives::<C>::new(&p, &name).map_err(|e| e.to_string())?;
+    let name = entry(&p, &Rules::new()).unwrap();
+    let mut d = Derivatives::<C>::new(&p, name).map_err(|e| e.to_string())?;
     let y = d.value(args).map_err(|e| e.to_string())?;
     let g = if matches!(y, Datum::Real(_)) && !args.is_empty() {
         d.gradient(args).map_err(|e| e.to_string())?

@@ -36,6 +36,7 @@ mod draw;
 mod dynamic;
 mod emit_rust;
 mod emit_text;
+mod inferred_kinds;
 mod ir_edits;
 mod ir_fuzz;
 mod ir_verify;

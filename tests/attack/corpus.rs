@@ -35,6 +35,7 @@ use ketgrad_core::{
     param::Values,
     pass::Level,
     qasm::{QasmOptions, parse},
+    rules::Rules,
     simulate::{BoundCircuit, Simulator},
     text::{entry, parse_program},
 };
@@ -264,8 +265,8 @@ fn program(text: &str, claims: &[&str]) -> Checked {
                     let source =
                         ketgrad_core::emit::emit_text(&derived, g).map_err(|e| wrong(&claim, e))?;
                     let again = parse_program(&source).map_err(|_| wrong(&claim, &source))?;
-                    let name = entry(&source).unwrap_or_default();
-                    let value = Derivatives::<f64>::new(&again, &name)
+                    let name = entry(&again, &Rules::new()).unwrap_or_default();
+                    let value = Derivatives::<f64>::new(&again, name)
                         .and_then(|mut d| d.value(&args))
                         .map_err(|e| wrong(&claim, format!("{e}\n{source}")))?;
                     let (y, gradient) =

@@ -6,6 +6,7 @@ use ketgrad_core::{
     exec::{Datum, Derivatives, Limits},
     observable::PauliSum,
     qasm::{QasmOptions, parse, parse_angle},
+    rules::Rules,
     simulate::Simulator,
     text::{entry, parse_program},
 };
@@ -234,14 +235,14 @@ fn program(text: &str) -> Checked {
             return errors.first().map_or(Ok(()), |error| answered(&error.to_string(), text));
         }
     };
-    let Some(name) = entry(text) else { return Ok(()) };
+    let Some(name) = entry(&program, &Rules::new()) else { return Ok(()) };
     let limits = Limits::new()
         .with_steps(200_000)
         .with_work(1 << 32)
         .with_depth(1000)
         .with_array(1 << 20)
         .with_memory(1 << 26);
-    let Some(f) = program.lookup(&name) else { return Ok(()) };
+    let Some(f) = program.lookup(name) else { return Ok(()) };
     let datum = |kind: &ketgrad_core::ir::Kind| match kind {
         ketgrad_core::ir::Kind::Real => Some(Datum::Real(0.7)),
         ketgrad_core::ir::Kind::Int => Some(Datum::Int(3)),
@@ -251,7 +252,7 @@ fn program(text: &str) -> Checked {
     let Some(args) = params.iter().map(|p| datum(&p.kind)).collect::<Option<Vec<_>>>() else {
         return Ok(());
     };
-    if let Ok(derivatives) = Derivatives::<f64>::new(&program, &name) {
+    if let Ok(derivatives) = Derivatives::<f64>::new(&program, name) {
         let mut derivatives = derivatives.with_limits(limits);
         // Errors are answers.
         drop((derivatives.value(&args), derivatives.value_and_gradient(&args)));

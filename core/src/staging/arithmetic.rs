@@ -17,7 +17,7 @@ const REAL_OF_INT: &str = ": an int meets a real number through `real(n)`, and a
 /// Hint for `%` on real numbers.
 const REM_OF_REALS: &str = ": the remainder of real numbers is `rem(a, b)`";
 /// Infix operator.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum InfixOperator {
     /// `+`
     Add,
@@ -46,7 +46,7 @@ impl InfixOperator {
     }
 
     /// Returns the result for two literals, if that is a literal; `None` for an inexact quotient.
-    pub(crate) fn on_literals(self, a: i64, b: i64) -> Option<i64> {
+    fn on_literals(self, a: i64, b: i64) -> Option<i64> {
         match self {
             InfixOperator::Add => a.checked_add(b),
             InfixOperator::Sub => a.checked_sub(b),
@@ -126,8 +126,7 @@ impl StagingBuilder {
         let is_int = |g: &StagedOperand| {
             self.has_kind(*g, &Kind::Array(Element::Int)) || self.has_kind(*g, &Kind::Int)
         };
-        let is_open =
-            |g: &StagedOperand| self.is_literal(*g) || self.known(*g) == InferredKind::Literals;
+        let is_open = |g: &StagedOperand| self.is_literal(*g) || self.is_literal_array(*g);
         // Ints are compared as such: not all of them are floats.
         let [x, y] = if [a, b].iter().any(is_int) || [a, b].iter().all(is_open) {
             let order = self
@@ -183,7 +182,7 @@ impl StagingBuilder {
         }
         let known = self.known(a);
         let v = match known {
-            InferredKind::Literals => self.fit(a, &Kind::Array(Element::Real))?,
+            InferredKind::Literals(_) => self.fit(a, &Kind::Array(Element::Real))?,
             _ => self.value(a)?,
         };
         Ok(StagedOperand::Value(match self.b.kind(v) {

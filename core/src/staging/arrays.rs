@@ -6,12 +6,12 @@ use crate::{
     ir::{ArrayOp, BETWEEN, Element, Kind, Mixed, Number1, Number2, Op},
 };
 
-use super::{Builtin, InferredKind, InfixOperator, StagedOperand, StagingBuilder, TypeMismatch};
+use super::{Builtin, InfixOperator, StagedOperand, StagingBuilder, TypeMismatch};
 
 macro_rules! composed {
     ($($f:ident $name:literal ($($hint:ident),*) $doc:literal;)*) => {
         /// Function of arrays that is composed of operations.
-        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         pub enum Composed { $(#[doc = $doc] $f,)* }
 
         impl Composed {
@@ -101,77 +101,6 @@ impl Composed {
             OperandHint::Ints => Some(Kind::Array(Element::Int)),
         }
     }
-
-    /// Returns the kind of the result for operands of the given kinds.
-    fn result(self, operands: &[Kind]) -> Option<Kind> {
-        let first = operands.first()?;
-        let complex =
-            operands.iter().any(|k| matches!(k, Kind::Complex | Kind::Array(Element::Complex)));
-        let element = if complex { Element::Complex } else { Element::Real };
-        Some(match self {
-            Composed::Mean | Composed::Trace => element.kind(),
-            Composed::Maximum
-            | Composed::Minimum
-            | Composed::LogSumExp
-            | Composed::Var
-            | Composed::Std => Kind::Real,
-            Composed::VarAxis | Composed::StdAxis | Composed::NormAxis => {
-                Kind::Array(Element::Real)
-            }
-            Composed::EigenValues | Composed::SingularValues | Composed::Eye => {
-                Kind::Array(Element::Real)
-            }
-            Composed::InverseFft => Kind::Array(Element::Complex),
-            Composed::Full => Kind::Array(Element::from_kind(first)?),
-            _ => Kind::Array(element),
-        })
-    }
-}
-
-impl Builtin {
-    /// Returns the kind of the result for operands of the given kinds, where one of them is an
-    /// array; `None` if it is decided otherwise or they do not fit.
-    #[must_use]
-    pub fn on_arrays(self, operands: &[Kind]) -> Option<Kind> {
-        let complex =
-            operands.iter().any(|k| matches!(k, Kind::Complex | Kind::Array(Element::Complex)));
-        let element = if complex { Element::Complex } else { Element::Real };
-        match self {
-            Builtin::Composed(f) => f.result(operands),
-            Builtin::OnArrays(op) => {
-                let promoted = |k: &Kind| match k {
-                    Kind::Real if complex => Kind::Complex,
-                    Kind::Array(Element::Real) if complex => Kind::Array(Element::Complex),
-                    other => other.clone(),
-                };
-                let fitted = |(k, kind): (usize, &Kind)| match (op.hint(k), kind) {
-                    (Some(hint @ Kind::Array(Element::Complex)), Kind::Array(Element::Real)) => {
-                        hint
-                    }
-                    _ => promoted(kind),
-                };
-                op.result(&operands.iter().enumerate().map(fitted).collect::<Vec<_>>()).ok()
-            }
-            _ if !operands.iter().any(|k| matches!(k, Kind::Array(_))) => None,
-            Builtin::Number1(_) | Builtin::Number2(_) | Builtin::Powi => Some(Kind::Array(element)),
-            Builtin::Conj | Builtin::Complex => Some(Kind::Array(Element::Complex)),
-            Builtin::Mixed(op) if Op::Mixed(op).is_elementwise() => {
-                Element::from_kind(&op.signature().1).map(Kind::Array)
-            }
-            Builtin::Real1(_)
-            | Builtin::Real2(_)
-            | Builtin::Digamma
-            | Builtin::Polygamma
-            | Builtin::MinMax(..)
-            | Builtin::Abs
-            | Builtin::Abs2
-            | Builtin::Re
-            | Builtin::Im
-            | Builtin::Arg
-            | Builtin::Real => Some(Kind::Array(Element::Real)),
-            _ => None,
-        }
-    }
 }
 
 impl StagingBuilder {
@@ -230,7 +159,7 @@ impl StagingBuilder {
         // An array of real or complex numbers.
         let array =
             |s: &mut StagingBuilder, k: usize| -> Result<Value, TypeMismatch> {
-                if s.known(arg(k)) == InferredKind::Literals {
+                if s.is_literal_array(arg(k)) {
                     return s.fit(arg(k), &Kind::Array(Element::Real));
                 }
                 let v = s.value(arg(k)).map_err(|e| e.at_operand(k))?;

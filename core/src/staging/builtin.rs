@@ -9,7 +9,7 @@ use crate::{
 use super::{Composed, InferredKind, StagedOperand, StagingBuilder, TypeMismatch};
 
 /// Built-in function of the language.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Builtin {
     /// An op on one number.
     Number1(Number1),
@@ -281,8 +281,7 @@ impl StagingBuilder {
             }
             Builtin::Select => return self.select(arg(0), arg(1), arg(2)),
             Builtin::Len | Builtin::Sum => {
-                let literals =
-                    builtin == Builtin::Sum && self.known(arg(0)) == InferredKind::Literals;
+                let literals = builtin == Builtin::Sum && self.is_literal_array(arg(0));
                 let xs = match arg(0) {
                     given if literals => self.fit(given, &Kind::Array(Element::Real))?,
                     given => self.value(given)?,
@@ -401,9 +400,10 @@ impl StagingBuilder {
         given: &[StagedOperand],
         hint: Option<&Kind>,
     ) -> (InferredKind, Kind) {
-        let hint = hint.map(|kind| InferredKind::Kind(kind.clone()));
-        let all = given.iter().map(|g| self.known(*g)).chain(hint);
-        let known = all.fold(InferredKind::Nothing, InferredKind::join);
+        let mut known = InferredKind::common(given.iter().map(|g| self.known(*g)));
+        if let Some(hint) = hint {
+            known = known.expected(hint);
+        }
         let kind = known.clone().settled().kind().cloned().unwrap_or(Kind::Int);
         (known, kind)
     }

@@ -43,7 +43,7 @@ impl StagingBuilder {
         };
         let array = self.b.inst(Op::Array, &values, Kind::Array(element));
         Ok(if literals {
-            self.computed(array, InferredKind::Literals)
+            self.computed(array, InferredKind::Literals(false))
         } else {
             StagedOperand::Value(array)
         })
@@ -154,7 +154,7 @@ impl StagingBuilder {
         let n = self.fit(n, &Kind::Int).map_err(|e| e.at_operand(1))?;
         let array = self.b.inst(Op::Fill, &[x, n], Kind::Array(element));
         Ok(if literal {
-            self.computed(array, InferredKind::Literals)
+            self.computed(array, InferredKind::Literals(false))
         } else {
             StagedOperand::Value(array)
         })
@@ -198,7 +198,7 @@ impl StagingBuilder {
     /// Reads an element of an array.
     fn element_at(&mut self, xs: Value, i: Value, known: &InferredKind) -> StagedOperand {
         let element = self.b.get(xs, i);
-        if *known == InferredKind::Literals {
+        if matches!(known, InferredKind::Literals(_)) {
             self.computed(element, InferredKind::Literal(None))
         } else {
             StagedOperand::Value(element)

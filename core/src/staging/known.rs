@@ -9,15 +9,15 @@ use crate::ir::{Element, Kind, MAX_KIND_DEPTH};
 use super::MAX_LEAVES;
 
 /// Inferred kind of a value.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum InferredKind {
     /// Unknown.
     Nothing,
     /// It consists of literal integers, and fits where a number is expected; with its value, if
     /// that is a literal again.
     Literal(Option<i64>),
-    /// Array of such literals.
-    Literals,
+    /// Array of such literals; true if it is written out, as `[1, 2]` or `[0; n]`.
+    Literals(bool),
     /// Tuple of parts.
     Tuple(Vec<InferredKind>),
     /// Decided kind.
@@ -32,7 +32,8 @@ impl InferredKind {
             (Nothing, k) | (k, Nothing) => k,
             (Literal(_), Literal(_)) => Literal(None),
             (Literal(_), k) | (k, Literal(_)) => k,
-            (Literals, k) | (k, Literals) => k,
+            (Literals(_), Literals(_)) => Literals(false),
+            (Literals(_), k) | (k, Literals(_)) => k,
             (Tuple(a), Tuple(b)) if a.len() == b.len() => {
                 Tuple(a.into_iter().zip(b).map(|(a, b)| a.join(b)).collect())
             }
@@ -52,6 +53,25 @@ impl InferredKind {
                 b @ InferredKind::Kind(Kind::Array(Element::Complex)),
             ) => b,
             (a, _) => a,
+        }
+    }
+
+    /// Returns the join of several kinds; that of none is unknown.
+    pub(crate) fn common(kinds: impl IntoIterator<Item = InferredKind>) -> InferredKind {
+        kinds.into_iter().fold(InferredKind::Nothing, InferredKind::join)
+    }
+
+    /// Returns the kind where another is expected, which literals take if they can.
+    pub(super) fn expected(self, kind: &Kind) -> InferredKind {
+        use InferredKind::{Literal, Literals, Tuple};
+        match self {
+            Literal(_) if Element::from_kind(kind).is_none() => self,
+            Literals(_) if !matches!(kind, Kind::Array(_)) => self,
+            Tuple(parts) if is_plain_tuple(kind, parts.len()) => {
+                let parts = parts.into_iter().zip(kind.fields());
+                Tuple(parts.map(|(part, field)| part.expected(&field.kind)).collect())
+            }
+            known => known.join(InferredKind::Kind(kind.clone())),
         }
     }
 
@@ -75,7 +95,7 @@ impl InferredKind {
     pub(crate) fn settled(self) -> InferredKind {
         match self {
             InferredKind::Literal(_) => InferredKind::Kind(Kind::Int),
-            InferredKind::Literals => InferredKind::Kind(Kind::Array(Element::Int)),
+            InferredKind::Literals(_) => InferredKind::Kind(Kind::Array(Element::Int)),
             InferredKind::Tuple(items) => {
                 let kinds: Option<Vec<Kind>> =
                     items.into_iter().map(|k| k.settled().kind().cloned()).collect();
@@ -97,10 +117,37 @@ impl InferredKind {
         }
     }
 
+    /// Returns the kind of the k-th field of a tuple or a struct.
+    pub(crate) fn field(self, k: usize) -> InferredKind {
+        let field = match self {
+            InferredKind::Tuple(parts) => parts.into_iter().nth(k),
+            InferredKind::Kind(kind) => {
+                kind.fields().get(k).map(|f| InferredKind::Kind(f.kind.clone()))
+            }
+            _ => None,
+        };
+        field.unwrap_or(InferredKind::Nothing)
+    }
+
+    /// Returns true if it is a tuple or a struct.
+    pub(super) fn is_tuple(&self) -> bool {
+        matches!(self, InferredKind::Tuple(_) | InferredKind::Kind(Kind::Tuple(_)))
+    }
+
+    /// Returns true if it is an array.
+    pub(crate) fn is_array(&self) -> bool {
+        matches!(self, InferredKind::Literals(_) | InferredKind::Kind(Kind::Array(_)))
+    }
+
+    /// Returns true if it is a complex number, or an array of such.
+    pub(crate) fn is_complex(&self) -> bool {
+        matches!(self, InferredKind::Kind(Kind::Complex | Kind::Array(Element::Complex)))
+    }
+
     /// Returns true if literals in it may still become other numbers.
     pub(super) fn is_open(&self) -> bool {
         match self {
-            InferredKind::Literal(_) | InferredKind::Literals => true,
+            InferredKind::Literal(_) | InferredKind::Literals(_) => true,
             InferredKind::Tuple(parts) => parts.iter().any(InferredKind::is_open),
             InferredKind::Nothing | InferredKind::Kind(_) => false,
         }

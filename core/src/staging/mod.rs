@@ -54,6 +54,7 @@ mod known;
 mod linear;
 mod matrix_functions;
 mod name;
+mod result_kinds;
 mod squares;
 mod untyped;
 
@@ -66,6 +67,7 @@ pub use elements::over_arrays;
 pub use flow::{Branches, CountedLoop, LoopBody, LoopHeader, ShortCircuit};
 pub(crate) use known::InferredKind;
 pub use name::is_name;
+pub(crate) use result_kinds::{Operation, ResultKinds};
 pub use untyped::UntypedLiteral;
 
 use known::is_plain_tuple;
@@ -303,17 +305,13 @@ impl StagingBuilder {
     /// Returns true if it is a complex number, or an array of such.
     #[must_use]
     pub fn is_complex(&self, given: StagedOperand) -> bool {
-        self.has_kind(given, &Kind::Complex) || self.has_kind(given, &Kind::Array(Element::Complex))
+        self.known(given).is_complex()
     }
 
     /// Returns true if it is an array.
     #[must_use]
     pub fn is_array(&self, given: StagedOperand) -> bool {
-        match given {
-            StagedOperand::Value(v) => matches!(self.b.kind(v), Kind::Array(_)),
-            StagedOperand::Untyped(_) => self.known(given) == InferredKind::Literals,
-            StagedOperand::Literal(_) | StagedOperand::Nothing => false,
-        }
+        self.known(given).is_array()
     }
 
     /// Returns true if it is a value of the given kind.

@@ -86,7 +86,7 @@ impl StagingBuilder {
             StagedOperand::Value(v) => InferredKind::Kind(self.b.kind(v).clone()),
             StagedOperand::Nothing => InferredKind::Nothing,
             StagedOperand::Untyped(open) => match self.form(open) {
-                Some(LiteralForm::List(_) | LiteralForm::Fill(..)) => InferredKind::Literals,
+                Some(LiteralForm::List(_) | LiteralForm::Fill(..)) => InferredKind::Literals(true),
                 Some(LiteralForm::Tuple(items)) => {
                     InferredKind::Tuple(items.iter().map(|g| self.known(*g)).collect())
                 }
@@ -105,6 +105,11 @@ impl StagingBuilder {
     /// Returns true if it consists of literals, and is a number.
     pub(super) fn is_literal(&self, given: StagedOperand) -> bool {
         matches!(self.known(given), InferredKind::Literal(_))
+    }
+
+    /// Returns true if it consists of literals, and is an array.
+    pub(super) fn is_literal_array(&self, given: StagedOperand) -> bool {
+        matches!(self.known(given), InferredKind::Literals(_))
     }
 
     /// Negates an array of literals, if each result is an int.
@@ -164,7 +169,7 @@ impl StagingBuilder {
                 Kind::Real | Kind::Complex,
             )
             | (
-                LiteralForm::Computed(value, InferredKind::Literals),
+                LiteralForm::Computed(value, InferredKind::Literals(_)),
                 Kind::Array(Element::Real | Element::Complex),
             ) => {
                 let real = self.b.mixed(Mixed::FromInt, &[value]);

@@ -144,28 +144,20 @@ pub fn parse_program_within(
     rules: &Rules,
     limits: &TextLimits,
 ) -> Result<Program, Errors<TextError>> {
-    let items = parser::parse(source, limits)?;
+    let tokens = lexer::lex(source, limits)?;
+    let items = parser::parse(&tokens)?;
     let program = lower::lower(&items, rules, limits)?;
-    let misfits = misfits(source, &program, rules.program().functions.len(), limits)?;
-    Errors::none_in(misfits).map(|()| program)
+    Errors::none_in(misfits(&tokens, &program, rules)).map(|()| program)
 }
 
 /// Returns the shapes in the text that do not fit. Those of registered functions were checked at
 /// their registration.
-fn misfits(
-    source: &str,
-    program: &Program,
-    registered: usize,
-    limits: &TextLimits,
-) -> Result<Vec<TextError>, Errors<TextError>> {
-    let (mut errors, mut tokens) = (Vec::new(), Vec::new());
-    let own = program.functions.keys().skip(registered);
+fn misfits(tokens: &[(TextToken, TextSpan)], program: &Program, rules: &Rules) -> Vec<TextError> {
+    let mut errors = Vec::new();
+    let own = program.functions.keys().skip(rules.program().functions.len());
     let defined = own.filter(|&f| program.functions[f].is_defined());
     for ShapeError { at, source: kind, .. } in check_all_shapes(program, defined) {
-        if tokens.is_empty() {
-            tokens = lexer::lex(source, limits)?;
-        }
-        let Some(Range { start, end }) = begun_at(&tokens, at) else { continue };
+        let Some(Range { start, end }) = begun_at(tokens, at) else { continue };
         let error = TextError { at, start, end, kind: TextErrorKind::Shapes(kind) };
         if !errors.contains(&error) {
             errors.push(error);
@@ -174,11 +166,11 @@ fn misfits(
             break;
         }
     }
-    Ok(errors)
+    errors
 }
 
 /// Returns the byte range of the token that begins at a line and column, such as the position of a
-/// run-time error.
+/// run-time error. The text is lexed for it again: a program holds no tokens, and most never fail.
 ///
 /// ```
 /// use ketgrad_core::{ir::Position, text::token_at};
@@ -197,9 +189,19 @@ fn begun_at(tokens: &[(TextToken, TextSpan)], at: Position) -> Option<Range<usiz
     Some(span.start..span.end)
 }
 
-/// Returns the name of a file's entry: its last function.
+/// Returns the name of the entry of a program that was parsed with these rules: the last function
+/// of its text.
+///
+/// ```
+/// use ketgrad_core::{rules::Rules, text::{entry, parse_program}};
+///
+/// let program = parse_program("fn f(x) { x * x } fn g(x) { grad(f)(x) }")?;
+/// assert_eq!(entry(&program, &Rules::new()), Some("g"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use]
-pub fn entry(source: &str) -> Option<String> {
-    let items = parser::parse(source, &TextLimits::new()).ok()?;
-    items.functions.last().map(|f| f.name.text.clone())
+pub fn entry<'a>(program: &'a Program, rules: &Rules) -> Option<&'a str> {
+    // They follow those of the rules; names that are not from a text contain a dot.
+    let own = program.functions.values().skip(rules.program().functions.len());
+    own.map(|f| f.name.as_str()).take_while(|name| !name.contains('.')).last()
 }

@@ -39,6 +39,8 @@ impl BodyLowering<'_> {
                 Ok(self.stage.read(local.variable))
             }
             ExprSyntaxKind::Neg(x) => {
+                // Literals may become ints after they are negated, arrays of ints are not negated.
+                let hint = hint.filter(|kind| **kind != Kind::Array(Element::Int));
                 let given = self.expr(x, hint)?;
                 self.stage.b.set_position(e.span.at);
                 self.stage.negative(given).map_err(|e| misfit(e, &[x.span]))
@@ -186,6 +188,9 @@ impl BodyLowering<'_> {
         more: &[(InfixOperator, TextSpan, ExprSyntax)],
         hint: Option<&Kind>,
     ) -> TextLowerResult<StagedOperand> {
+        // The kind of what is compared does not follow from that of a comparison.
+        let is_comparison = matches!(more.first(), Some((InfixOperator::Compare(_), ..)));
+        let hint = hint.filter(|_| !is_comparison);
         let mut left = (self.expr(first, hint)?, first.span);
         for (op, span, e) in more {
             let right = self.expr(e, hint)?;

@@ -169,7 +169,10 @@ impl Fields {
 }
 
 /// Resolves a written kind.
-pub(super) fn resolve(kind: &KindExpr, structs: &HashMap<String, Kind>) -> Result<Kind, TextError> {
+pub(in crate::text) fn resolve(
+    kind: &KindExpr,
+    structs: &HashMap<String, Kind>,
+) -> Result<Kind, TextError> {
     Ok(match &kind.kind {
         KindSyntax::Name(name) => match name.as_str() {
             "real" => Kind::Real,

@@ -41,8 +41,8 @@ use super::{
 };
 pub(super) use call::ON_COMPLEX;
 use function::{BodyLowering, StructTable};
-pub(super) use kinds::Fields;
-use kinds::{resolve, structs};
+use kinds::structs;
+pub(super) use kinds::{Fields, resolve};
 use module::Module;
 use results::results;
 

@@ -5,13 +5,13 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::{
     ir::{Kind, Program},
-    staging::{InferredKind, elementwise_result},
+    staging::{InferredKind, ResultKinds, elementwise_result},
 };
 
 use super::super::{
     ast::{Items, KindExpr},
     error::TextError,
-    infer::Infer,
+    infer::{Callee, Infer},
     limits::is_full,
 };
 use super::kinds::{Fields, resolve};
@@ -24,19 +24,12 @@ pub(super) fn results(
     program: &Program,
     errors: &mut Vec<TextError>,
 ) -> HashMap<String, Kind> {
-    let mut results: HashMap<String, InferredKind> = HashMap::new();
-    for f in program.functions.values() {
-        results.insert(f.name.clone(), InferredKind::Kind(f.result.clone()));
-    }
-    for p in program.primitives.values() {
-        results.insert(p.name.clone(), InferredKind::Kind(p.result.clone()));
-    }
+    let mut callees = registered(program);
     for f in &items.functions {
         if is_full(errors) {
             break;
         }
-        let given = f.result.as_ref().map(|k| resolve(k, structs));
-        let known = match given {
+        let result = match f.result.as_ref().map(|k| resolve(k, structs)) {
             Some(Ok(kind)) => InferredKind::Kind(kind),
             Some(Err(e)) => {
                 errors.push(e);
@@ -44,65 +37,82 @@ pub(super) fn results(
             }
             None => InferredKind::Nothing,
         };
-        results.insert(f.name.text.clone(), known);
+        // Errors in kinds of parameters are reported elsewhere.
+        let real_if_wrong = |k: &KindExpr| resolve(k, structs).unwrap_or(Kind::Real);
+        let params = f.params.iter().map(|(_, k)| k.as_ref().map_or(Kind::Real, real_if_wrong));
+        let callee = Callee { params: params.collect(), result, over_arrays: None };
+        callees.insert(f.name.text.clone(), callee);
     }
-    let kinds = |k: &KindExpr| resolve(k, structs).ok();
-    let mut params: HashMap<String, Vec<Kind>> = HashMap::new();
-    for f in program.functions.values() {
-        params.insert(f.name.clone(), f.params.iter().map(|p| p.kind.clone()).collect());
-    }
-    // Registered functions map over arrays, if they take numbers and return one.
-    let mut elementwise: HashMap<String, Kind> = HashMap::new();
-    for (f, params) in program.functions.values().map(|f| (f, &params[&f.name])) {
-        elementwise
-            .extend(elementwise_result(params, &f.result).map(|kind| (f.name.clone(), kind)));
-    }
-    for p in program.primitives.values() {
-        elementwise
-            .extend(elementwise_result(&p.params, &p.result).map(|kind| (p.name.clone(), kind)));
-    }
-    for f in &items.functions {
-        elementwise.remove(&f.name.text);
-        let all = f.params.iter().map(|(_, kind)| kind.as_ref().map_or(Some(Kind::Real), kinds));
-        // Errors in kinds are reported elsewhere.
-        params.insert(f.name.text.clone(), all.map(|kind| kind.unwrap_or(Kind::Real)).collect());
-    }
-    // Every other pass goes backwards, so that a chain of calls is resolved in one pass in either
-    // direction. After the first pass only the callers of functions whose kind has changed are
-    // visited.
-    let open: Vec<_> = items.functions.iter().filter(|f| f.result.is_none()).collect();
-    let mut callers: HashMap<String, HashSet<usize>> = HashMap::new();
-    let mut now: BTreeSet<usize> = (0..open.len()).collect();
-    let mut backwards = true;
-    for _ in 0..items.functions.len() + 2 {
-        let mut later = BTreeSet::new();
-        while let Some(k) = if backwards { now.pop_last() } else { now.pop_first() } {
-            let name = &open[k].name.text;
-            let mut infer = Infer::new(&results, &params, &elementwise, structs, fields);
-            let known = infer.function(open[k], &kinds);
-            for asked in infer.asked {
-                callers.entry(asked).or_default().insert(k);
-            }
-            if results.get(name) != Some(&known) {
-                results.insert(name.clone(), known);
-                for &caller in callers.get(name).into_iter().flatten() {
-                    let comes = if backwards { caller < k } else { caller > k };
-                    if comes { &mut now } else { &mut later }.insert(caller);
-                }
-            }
-        }
-        if later.is_empty() {
-            break;
-        }
-        now = later;
-        backwards = !backwards;
-    }
+    infer(items, structs, fields, &mut callees);
     let mut kinds = HashMap::new();
     for f in &items.functions {
-        let known = results.remove(&f.name.text).map(InferredKind::settled);
+        let known = callees.remove(&f.name.text).map(|callee| callee.result.settled());
         // An error in the body is more specific than an unknown result.
         let kind = known.as_ref().and_then(InferredKind::kind).cloned().unwrap_or(Kind::Real);
         kinds.insert(f.name.text.clone(), kind);
     }
     kinds
+}
+
+/// Infers the results that are not written.
+fn infer(
+    items: &Items,
+    structs: &HashMap<String, Kind>,
+    fields: &Fields,
+    callees: &mut HashMap<String, Callee>,
+) {
+    // Every other pass goes backwards, so that a chain of calls is resolved in one pass in either
+    // direction. After the first pass only the callers of functions whose kind has changed are
+    // visited.
+    let open: Vec<_> = items.functions.iter().filter(|f| f.result.is_none()).collect();
+    let mut callers: HashMap<String, HashSet<usize>> = HashMap::new();
+    let mut results = ResultKinds::default();
+    for ignores_unknown in [false, true] {
+        let is_unknown = |k: &usize| {
+            callees.get(&open[*k].name.text).is_some_and(|c| c.result == InferredKind::Nothing)
+        };
+        let mut now: BTreeSet<usize> = (0..open.len()).filter(is_unknown).collect();
+        let mut backwards = true;
+        for _ in 0..items.functions.len() + 2 {
+            let mut later = BTreeSet::new();
+            while let Some(k) = if backwards { now.pop_last() } else { now.pop_first() } {
+                let name = &open[k].name.text;
+                let mut infer = Infer::new(callees, structs, fields, &mut results, ignores_unknown);
+                let known = infer.function(open[k]);
+                for asked in infer.asked {
+                    callers.entry(asked).or_default().insert(k);
+                }
+                let Some(callee) = callees.get_mut(name).filter(|c| c.result != known) else {
+                    continue;
+                };
+                callee.result = known;
+                for &caller in callers.get(name).into_iter().flatten() {
+                    let comes = if backwards { caller < k } else { caller > k };
+                    if comes { &mut now } else { &mut later }.insert(caller);
+                }
+            }
+            if later.is_empty() {
+                break;
+            }
+            now = later;
+            backwards = !backwards;
+        }
+    }
+}
+
+/// Returns the registered functions and primitives, by their names.
+fn registered(program: &Program) -> HashMap<String, Callee> {
+    // They map over arrays, if they take numbers and return one.
+    let callee = |params: Vec<Kind>, result: &Kind| Callee {
+        over_arrays: elementwise_result(&params, result),
+        params,
+        result: InferredKind::Kind(result.clone()),
+    };
+    let primitives = program.primitives.values();
+    let primitives = primitives.map(|p| (p.name.clone(), callee(p.params.clone(), &p.result)));
+    let functions = program.functions.values().map(|f| {
+        let params = f.params.iter().map(|p| p.kind.clone()).collect();
+        (f.name.clone(), callee(params, &f.result))
+    });
+    primitives.chain(functions).collect()
 }

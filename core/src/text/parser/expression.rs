@@ -33,7 +33,7 @@ fn transformed(e: &ExprSyntax) -> Option<Transformed> {
     }
 }
 
-impl TextParser {
+impl TextParser<'_> {
     /// Parses an expression before a block.
     pub(super) fn condition(&mut self) -> TextParseResult<ExprSyntax> {
         let plain = std::mem::replace(&mut self.plain, true);
@@ -56,7 +56,7 @@ impl TextParser {
         let first = operand(self)?;
         let mut more = Vec::new();
         while self.is_mark(mark) {
-            let span = self.next().1;
+            let span = self.next();
             more.push((mark == "&&", span, operand(self)?));
         }
         if more.is_empty() {
@@ -82,7 +82,7 @@ impl TextParser {
         let first = self.chain(rank + 1)?;
         let mut more = Vec::new();
         while let Some(op) = self.operator(rank) {
-            let span = self.next().1;
+            let span = self.next();
             more.push((op, span, self.chain(rank + 1)?));
             if rank == 0 {
                 break;
@@ -176,7 +176,7 @@ impl TextParser {
                 e = ExprSyntax { span, kind };
             } else if self.eat(".") {
                 if let TextToken::Int(k) = *self.peek() {
-                    let span = self.next().1;
+                    let span = self.next();
                     let Ok(k) = usize::try_from(k) else {
                         return self.unexpected("the number of a field");
                     };

@@ -3,7 +3,7 @@
 use super::super::ast::{FunctionSyntax, Items, KindExpr, KindSyntax, RulePart, Struct};
 use super::{TextParseResult, TextParser};
 
-impl TextParser {
+impl TextParser<'_> {
     /// Parses a struct, a function or a rule.
     pub(super) fn item(&mut self, items: &mut Items) -> TextParseResult<()> {
         if self.eat_word("struct") {
@@ -53,7 +53,7 @@ impl TextParser {
     }
 
     fn rule_part(&mut self) -> TextParseResult<RulePart> {
-        let span = self.next().1;
+        let span = self.next();
         self.expect("(")?;
         let params = self.list(")", |p| {
             let name = p.name("the name of a parameter")?;

@@ -21,8 +21,8 @@ pub(super) use foreign::own_name;
 use super::{
     ast::{Items, NameSyntax, TextSpan},
     error::{TextError, TextErrorKind},
-    lexer::{TextToken, error, lex},
-    limits::{TextLimits, is_full},
+    lexer::{TextToken, error},
+    limits::is_full,
 };
 use crate::{errors::Errors, stack::deep, staging::is_name};
 
@@ -34,9 +34,9 @@ const MAX_DEPTH: usize = if cfg!(target_arch = "wasm32") { 64 } else { 1000 };
 /// Maximum height of a tree: its nesting, and the links of `x.f().g()` on top.
 const MAX_HEIGHT: usize = MAX_DEPTH + 100;
 
-pub(super) fn parse(source: &str, limits: &TextLimits) -> Result<Items, Errors<TextError>> {
-    let mut p =
-        TextParser { tokens: lex(source, limits)?, place: 0, depth: 0, height: 0, plain: false };
+/// Parses the tokens of a text, of which [`TextToken::End`] is the last.
+pub(super) fn parse(tokens: &[(TextToken, TextSpan)]) -> Result<Items, Errors<TextError>> {
+    let mut p = TextParser { tokens, place: 0, depth: 0, height: 0, plain: false };
     let mut items = Items::default();
     let mut errors = Vec::new();
     while *p.peek() != TextToken::End && !is_full(&mut errors) {
@@ -49,8 +49,8 @@ pub(super) fn parse(source: &str, limits: &TextLimits) -> Result<Items, Errors<T
     Errors::none_in(errors).map(|()| items)
 }
 
-struct TextParser {
-    tokens: Vec<(TextToken, TextSpan)>,
+struct TextParser<'a> {
+    tokens: &'a [(TextToken, TextSpan)],
     place: usize,
     /// Number of open levels.
     depth: usize,
@@ -60,17 +60,17 @@ struct TextParser {
     plain: bool,
 }
 
-impl TextParser {
+impl TextParser<'_> {
     fn peek(&self) -> &TextToken {
         &self.tokens[self.place].0
     }
     fn span(&self) -> TextSpan {
         self.tokens[self.place].1
     }
-    fn next(&mut self) -> (TextToken, TextSpan) {
-        let token = self.tokens[self.place].clone();
+    fn next(&mut self) -> TextSpan {
+        let span = self.span();
         self.place = (self.place + 1).min(self.tokens.len() - 1);
-        token
+        span
     }
     fn is_mark(&self, mark: &str) -> bool {
         matches!(self.peek(), TextToken::Mark(m) if *m == mark)
@@ -101,13 +101,13 @@ impl TextParser {
         Err(error(self.span(), TextErrorKind::Unexpected { given, expected }))
     }
     fn expect(&mut self, mark: &str) -> TextParseResult<TextSpan> {
-        if self.is_mark(mark) { Ok(self.next().1) } else { self.unexpected(&format!("`{mark}`")) }
+        if self.is_mark(mark) { Ok(self.next()) } else { self.unexpected(&format!("`{mark}`")) }
     }
     fn name(&mut self, what: &str) -> TextParseResult<NameSyntax> {
         match self.peek() {
             TextToken::Name(n) if is_name(n) => {
                 let text = n.clone();
-                let span = self.next().1;
+                let span = self.next();
                 Ok(NameSyntax { text, span })
             }
             _ => self.unexpected(what),

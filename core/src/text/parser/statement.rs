@@ -5,7 +5,7 @@ use crate::staging::InfixOperator;
 use super::super::ast::{BlockSyntax, PatternSyntax, Statement, StatementKind};
 use super::{TextParseResult, TextParser};
 
-impl TextParser {
+impl TextParser<'_> {
     /// Parses `{ … }`.
     pub(super) fn block(&mut self) -> TextParseResult<BlockSyntax> {
         self.nested(|p| {
@@ -14,7 +14,7 @@ impl TextParser {
             let mut block = BlockSyntax::default();
             loop {
                 if p.is_mark("}") {
-                    block.end = p.next().1;
+                    block.end = p.next();
                     break;
                 }
                 p.statement(&mut block)?;
