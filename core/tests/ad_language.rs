@@ -497,7 +497,7 @@ fn a_rule_is_differentiated_as_where_it_is_called() {
          fn call_along(x, y) { along(x, y) }
          fn call_still(x, y) { still(x, y) }",
     );
-    let mut rules = ketgrad_core::rules::Rules::from_program(p.unwrap());
+    let mut rules = Rules::from_program(p.unwrap());
     rules.non_differentiable("still").unwrap();
     let p = rules.program().clone();
     let at = [Datum::Real(2.0), Datum::Real(3.0)];
@@ -571,7 +571,7 @@ fn rules_with_pullback_and_pushforward() {
     let (y, dot) = d.jvp(&[Datum::Real(2.0)], &[Datum::Real(1.0)]).unwrap();
     assert_eq!((y, dot), (Datum::Real(4.0), Datum::Real(5.0)));
     // What a rule file defines can be called from another text.
-    let rules = ketgrad_core::rules::Rules::from_program(p);
+    let rules = Rules::from_program(p);
     let q = parse_program_with("fn g(x) { r(x) + 1 }", &rules).unwrap();
     let mut d = Derivatives::<f64>::new(&q, "g").unwrap();
     assert_eq!(d.value(&[Datum::Real(3.0)]).unwrap(), Datum::Real(10.0));

@@ -8,6 +8,7 @@ use ketgrad_core::{
     emit::{EmitError, emit_latex, emit_text},
     exec::{Bytecode, Datum, Derivatives, Executable, Limits, Machine, NoHost},
     pass::{Level, optimize_all},
+    rules::Rules,
     text::{entry, parse_program},
 };
 use num_complex::Complex;
@@ -26,7 +27,7 @@ fn both_ways(source: &str, args: &[Value]) -> (Value, Value, String) {
     optimize_all(&mut program, g, Level::Strict);
     let text = emit_text(&program, g).unwrap_or_else(|e| panic!("{e}\n{}", program.print(g)));
     let again = parse_program(&text).unwrap_or_else(|e| panic!("{}\n{text}", e[0]));
-    assert_eq!(entry(&text).as_deref(), Some("f_gradient"));
+    assert_eq!(entry(&again, &Rules::new()), Some("f_gradient"));
     let h = again.lookup("f_gradient").unwrap();
     let run = |p, f| {
         let code = Bytecode::compile(p, f).unwrap();
