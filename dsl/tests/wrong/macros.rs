@@ -46,7 +46,7 @@ pub fn wrong(n: usize, q: usize) {
     circuit! { qubits n; dagger(h 0); }; //~ the inverse is written `dagger h 0;` or `dagger { … }`
     circuit! { qubits n; repeat 3 { h 0; } }; //~ a number of times is in parentheses: `repeat(3) { … }`
     pauli!(0.5 Z0); //~ between a coefficient and operators there is a `*`
-    pauli!(1 / 2 * Z0); //~ a quotient in parentheses
+    pauli!(1 / 2 * Z0); //~ a quotient needs parentheses
     pauli!(sum(q in 0..n) Z[q]); //~ expected `sum(q in 0..n) { Z[q] }`
     pauli!(); //~ expected a sum such as
     pauli!(Z0 +); //~ expected
