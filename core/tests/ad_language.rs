@@ -711,10 +711,11 @@ fn array_functions_are_read_by_their_earlier_names() {
         ("ravel_multi_index", "place", "(a, [2])"),
     ];
     for (name, earlier, args) in names {
-        let [now, before] =
-            [name, earlier].map(|f| parse_program(&format!("fn f(a: array) {{ {f}{args} }}")));
-        assert_eq!(now, before, "{earlier}");
-        let now = now.unwrap().to_string();
+        let [now, before] = [name, earlier].map(|f| {
+            let program = parse_program(&format!("fn f(a: array) {{ {f}{args} }}"));
+            program.unwrap().to_string()
+        });
+        assert_eq!(now, before);
         assert!(now.contains(&format!("{name} v")), "{now}");
         assert_eq!(ir::parse(&now.replace(name, earlier)).unwrap().to_string(), now, "{earlier}");
     }

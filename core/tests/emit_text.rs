@@ -156,7 +156,7 @@ fn gradients_in_text_have_the_shapes_that_the_engine_gives() {
         let mut program = parse_program(source).unwrap();
         let f = program.lookup("f").unwrap();
         let g = adjoint::gradient(&mut program, f).unwrap();
-        assert!(emit_latex(&program, g).unwrap().contains("reshape_like"), "{source}");
+        assert!(emit_latex(&program, g).unwrap().contains("reshape\\_like"), "{source}");
     }
 }
 
