@@ -112,7 +112,7 @@ pub(crate) fn contract_work(
 /// Computes `y_o = sum a_p b_q` over the labels that are not in `o`. `labels` are those of the
 /// first factor, of the second and of the result, one list after the other. `which` is the array
 /// that is computed: for the result, `a` and `b` are the factors; for the first factor they are the
-/// result and the second factor; for the second factor, the first factor and the result. `reshape_like` has
+/// result and the second factor; for the second factor, the first factor and the result. `like` has
 /// the shape of a factor that is computed. Nothing is conjugated.
 ///
 /// ```

@@ -215,7 +215,11 @@ mod tests {
         fn both(&mut self, (x, a): Valued, (y, b): Valued) -> Valued {
             let c = &mut self.constants;
             let is_less = a < b;
-            match self.rng.below(11) {
+            let choice = self.rng.below(11);
+            if a.is_nan() || b.is_nan() {
+                return (x + y, NAN);
+            }
+            match choice {
                 0 | 1 => (x + y, a.add(&b, BITS, NEAREST)),
                 2 | 3 => (x - y, a.sub(&b, BITS, NEAREST)),
                 4 => (x * y, a.mul(&b, BITS, NEAREST)),
@@ -257,8 +261,8 @@ mod tests {
                     self.both(x, y)
                 }
             };
-            // The reference has 77 digits, which must not cancel: a root of what is left of 0, such as
-            // `sin(pi)`, would be large.
+            // The reference has 77 digits, which must not cancel: a root of what is left of 0, such
+            // as `sin(pi)`, would be large.
             let [least, most] = [1e-20, 1e20].map(|size| BigFloat::from_f64(size, BITS));
             let is_moderate = a.is_zero() || (a.abs() > least && a.abs() < most);
             (x, if is_moderate { a } else { NAN })

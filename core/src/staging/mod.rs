@@ -67,7 +67,7 @@ pub use elements::over_arrays;
 pub use flow::{Branches, CountedLoop, LoopBody, LoopHeader, ShortCircuit};
 pub(crate) use known::InferredKind;
 pub use name::is_name;
-pub(crate) use result_kinds::{Operation, ResultKinds};
+pub(crate) use result_kinds::{ResultKinds, StagedOperation};
 pub use untyped::UntypedLiteral;
 
 use known::is_plain_tuple;

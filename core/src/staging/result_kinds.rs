@@ -12,7 +12,7 @@ use super::{Builtin, InferredKind, InfixOperator, StagedOperand, StagingBuilder}
 
 /// Operation whose result has a kind that depends on its operands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Operation {
+pub(crate) enum StagedOperation {
     /// `a + b`
     Infix(InfixOperator),
     /// `-a`
@@ -29,18 +29,18 @@ pub(crate) enum Operation {
 
 /// Kinds of results that were asked for.
 #[derive(Debug, Default)]
-pub(crate) struct ResultKinds(HashMap<(Operation, Vec<InferredKind>), InferredKind>);
+pub(crate) struct ResultKinds(HashMap<(StagedOperation, Vec<InferredKind>), InferredKind>);
 
 impl ResultKinds {
     /// Returns the kind of the result for operands of known kinds; if they do not fit, which
     /// lowering reports, the join of their kinds.
     pub(crate) fn result(
         &mut self,
-        operation: Operation,
+        operation: StagedOperation,
         mut operands: Vec<InferredKind>,
     ) -> InferredKind {
         let is_written = |known: &InferredKind| matches!(known, InferredKind::Literal(Some(_)));
-        let has_values = matches!(operation, Operation::Infix(_) | Operation::Negative);
+        let has_values = matches!(operation, StagedOperation::Infix(_) | StagedOperation::Negative);
         if has_values && operands.iter().all(is_written) {
             return built(operation, &operands);
         }
@@ -51,7 +51,7 @@ impl ResultKinds {
         for known in operands.iter_mut().filter(|known| is_written(known)) {
             *known = InferredKind::Literal(Some(1));
         }
-        if operation == Operation::Array {
+        if operation == StagedOperation::Array {
             operands.dedup();
         }
         let key = (operation, operands);
@@ -60,17 +60,17 @@ impl ResultKinds {
 }
 
 /// Returns the kind of the value of an operation that is built for operands of these kinds.
-fn built(operation: Operation, operands: &[InferredKind]) -> InferredKind {
+fn built(operation: StagedOperation, operands: &[InferredKind]) -> InferredKind {
     let mut stage = StagingBuilder::new("", Vec::new(), Kind::Real);
     let given: Vec<StagedOperand> = operands.iter().map(|known| stage.example(known)).collect();
     let one = StagedOperand::Literal(1);
     let value = match (operation, &given[..]) {
-        (Operation::Infix(op), &[a, b]) => stage.binary(op, a, b),
-        (Operation::Negative, &[a]) => stage.negative(a),
-        (Operation::Element, &[xs]) => stage.index(xs, one),
-        (Operation::Array, items) => stage.array(items, None),
-        (Operation::Repeat, &[x]) => stage.fill(x, one, None),
-        (Operation::Builtin(f), args) => stage.builtin(f, args),
+        (StagedOperation::Infix(op), &[a, b]) => stage.binary(op, a, b),
+        (StagedOperation::Negative, &[a]) => stage.negative(a),
+        (StagedOperation::Element, &[xs]) => stage.index(xs, one),
+        (StagedOperation::Array, items) => stage.array(items, None),
+        (StagedOperation::Repeat, &[x]) => stage.fill(x, one, None),
+        (StagedOperation::Builtin(f), args) => stage.builtin(f, args),
         _ => return InferredKind::Nothing,
     };
     match value {

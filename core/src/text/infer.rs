@@ -15,7 +15,7 @@ use crate::{
     adjoint::Transform,
     ir::Kind,
     stack::deep,
-    staging::{Builtin, InferredKind, Operation, ResultKinds},
+    staging::{Builtin, InferredKind, ResultKinds, StagedOperation},
 };
 
 use super::ast::{
@@ -25,7 +25,7 @@ use super::ast::{
 use super::lower::{Fields, ON_COMPLEX, resolve};
 
 /// Function or primitive that may be called.
-pub(super) struct Callee {
+pub(super) struct InferredCallee {
     pub(super) params: Vec<Kind>,
     pub(super) result: InferredKind,
     /// Kind of the result of a call with arrays, if it is registered and maps over them.
@@ -34,7 +34,7 @@ pub(super) struct Callee {
 
 /// Inference over one function.
 pub(super) struct Infer<'a> {
-    callees: &'a HashMap<String, Callee>,
+    callees: &'a HashMap<String, InferredCallee>,
     structs: &'a HashMap<String, Kind>,
     fields: &'a Fields,
     results: &'a mut ResultKinds,
@@ -48,7 +48,7 @@ pub(super) struct Infer<'a> {
 
 impl<'a> Infer<'a> {
     pub(super) fn new(
-        callees: &'a HashMap<String, Callee>,
+        callees: &'a HashMap<String, InferredCallee>,
         structs: &'a HashMap<String, Kind>,
         fields: &'a Fields,
         results: &'a mut ResultKinds,
@@ -160,7 +160,7 @@ impl<'a> Infer<'a> {
     }
 
     /// Returns the kind of the result of an operation.
-    fn result(&mut self, operation: Operation, operands: Vec<InferredKind>) -> InferredKind {
+    fn result(&mut self, operation: StagedOperation, operands: Vec<InferredKind>) -> InferredKind {
         if !operands.contains(&InferredKind::Nothing) {
             self.results.result(operation, operands)
         } else if self.ignores_unknown {
@@ -186,7 +186,7 @@ impl<'a> Infer<'a> {
             }
             ExprSyntaxKind::Neg(x) => {
                 let x = self.expr(x);
-                self.result(Operation::Negative, vec![x])
+                self.result(StagedOperation::Negative, vec![x])
             }
             ExprSyntaxKind::Not(x) => {
                 self.visit([x.as_ref()]);
@@ -200,7 +200,7 @@ impl<'a> Infer<'a> {
                 let first = self.expr(first);
                 more.iter().fold(first, |left, (op, _, e)| {
                     let right = self.expr(e);
-                    self.result(Operation::Infix(*op), vec![left, right])
+                    self.result(StagedOperation::Infix(*op), vec![left, right])
                 })
             }
             ExprSyntaxKind::Call(name, args) => self.call(&name.text, args),
@@ -218,12 +218,12 @@ impl<'a> Infer<'a> {
             ExprSyntaxKind::TupleField(of, k) => self.expr(of).field(*k),
             ExprSyntaxKind::Array(items) => {
                 let items = self.all(items);
-                self.result(Operation::Array, items)
+                self.result(StagedOperation::Array, items)
             }
             ExprSyntaxKind::Repeat(x, n) => {
                 let x = self.expr(x);
                 self.visit([n.as_ref()]);
-                self.result(Operation::Repeat, vec![x])
+                self.result(StagedOperation::Repeat, vec![x])
             }
             ExprSyntaxKind::Tuple(items) => InferredKind::tuple(self.all(items)),
             ExprSyntaxKind::Struct(name, fields) => {
@@ -244,7 +244,7 @@ impl<'a> Infer<'a> {
     ) -> InferredKind {
         let xs = self.expr(xs);
         self.visit(indices);
-        self.result(Operation::Element, vec![xs])
+        self.result(StagedOperation::Element, vec![xs])
     }
 
     /// Infers an `if`, which has a value if there is an `else`.
@@ -277,7 +277,7 @@ impl<'a> Infer<'a> {
     }
 
     /// Returns the function of a name, and remembers that it was asked for.
-    fn callee(&mut self, name: &str) -> Option<&'a Callee> {
+    fn callee(&mut self, name: &str) -> Option<&'a InferredCallee> {
         let callee = self.callees.get(name)?;
         if !self.asked.contains(name) {
             self.asked.insert(name.to_owned());
@@ -297,7 +297,7 @@ impl<'a> Infer<'a> {
         match Builtin::by_name(name) {
             // One of its values, like those of an `if`.
             Some(Builtin::Select) => InferredKind::common(args.into_iter().skip(1)),
-            Some(builtin) => self.result(Operation::Builtin(builtin), args),
+            Some(builtin) => self.result(StagedOperation::Builtin(builtin), args),
             None => InferredKind::Nothing,
         }
     }

@@ -11,7 +11,7 @@ use crate::{
 use super::super::{
     ast::{Items, KindExpr},
     error::TextError,
-    infer::{Callee, Infer},
+    infer::{Infer, InferredCallee},
     limits::is_full,
 };
 use super::kinds::{Fields, resolve};
@@ -40,7 +40,7 @@ pub(super) fn results(
         // Errors in kinds of parameters are reported elsewhere.
         let real_if_wrong = |k: &KindExpr| resolve(k, structs).unwrap_or(Kind::Real);
         let params = f.params.iter().map(|(_, k)| k.as_ref().map_or(Kind::Real, real_if_wrong));
-        let callee = Callee { params: params.collect(), result, over_arrays: None };
+        let callee = InferredCallee { params: params.collect(), result, over_arrays: None };
         callees.insert(f.name.text.clone(), callee);
     }
     infer(items, structs, fields, &mut callees);
@@ -59,7 +59,7 @@ fn infer(
     items: &Items,
     structs: &HashMap<String, Kind>,
     fields: &Fields,
-    callees: &mut HashMap<String, Callee>,
+    callees: &mut HashMap<String, InferredCallee>,
 ) {
     // Every other pass goes backwards, so that a chain of calls is resolved in one pass in either
     // direction. After the first pass only the callers of functions whose kind has changed are
@@ -101,9 +101,9 @@ fn infer(
 }
 
 /// Returns the registered functions and primitives, by their names.
-fn registered(program: &Program) -> HashMap<String, Callee> {
+fn registered(program: &Program) -> HashMap<String, InferredCallee> {
     // They map over arrays, if they take numbers and return one.
-    let callee = |params: Vec<Kind>, result: &Kind| Callee {
+    let callee = |params: Vec<Kind>, result: &Kind| InferredCallee {
         over_arrays: elementwise_result(&params, result),
         params,
         result: InferredKind::Kind(result.clone()),
