@@ -712,7 +712,8 @@ fn array_functions_are_read_by_their_earlier_names() {
     ];
     for (name, earlier, args) in names {
         let [now, before] = [name, earlier].map(|f| {
-            let program = parse_program(&format!("fn f(a: array) {{ {f}{args} }}"));
+            // Positions in the text are part of a program.
+            let program = parse_program(&format!("fn f(a: array) {{ {f:20}{args} }}"));
             program.unwrap().to_string()
         });
         assert_eq!(now, before);
