@@ -62,32 +62,47 @@ pub trait Host<S: Scalar>: Send + Sync {
     }
 }
 
-/// Makes pointers to a host hosts: each method is that of the host.
-macro_rules! host_by_pointer {
-    ($($P:ty),*) => {$(
-        impl<S: Scalar, H: Host<S> + ?Sized> Host<S> for $P {
-            fn call(&self, primitive: &Primitive, args: &[Datum<S>]) -> Result<Datum<S>, HostError> {
-                (**self).call(primitive, args)
-            }
-            fn call_within(
-                &self,
-                primitive: &Primitive,
-                args: &[Datum<S>],
-                context: &mut CallContext,
-            ) -> Result<Datum<S>, HostError> {
-                (**self).call_within(primitive, args, context)
-            }
-            fn number(
-                &self,
-                primitive: &Primitive,
-                args: &[S::Real],
-            ) -> Option<Result<S::Real, HostError>> {
-                (**self).number(primitive, args)
-            }
-        }
-    )*};
+impl<S: Scalar, H: Host<S> + ?Sized> Host<S> for &H {
+    fn call(&self, primitive: &Primitive, args: &[Datum<S>]) -> Result<Datum<S>, HostError> {
+        (**self).call(primitive, args)
+    }
+    fn call_within(
+        &self,
+        primitive: &Primitive,
+        args: &[Datum<S>],
+        context: &mut CallContext,
+    ) -> Result<Datum<S>, HostError> {
+        (**self).call_within(primitive, args, context)
+    }
+    fn number(
+        &self,
+        primitive: &Primitive,
+        args: &[S::Real],
+    ) -> Option<Result<S::Real, HostError>> {
+        (**self).number(primitive, args)
+    }
 }
-host_by_pointer!(&H, Arc<H>);
+
+impl<S: Scalar, H: Host<S> + ?Sized> Host<S> for Arc<H> {
+    fn call(&self, primitive: &Primitive, args: &[Datum<S>]) -> Result<Datum<S>, HostError> {
+        (**self).call(primitive, args)
+    }
+    fn call_within(
+        &self,
+        primitive: &Primitive,
+        args: &[Datum<S>],
+        context: &mut CallContext,
+    ) -> Result<Datum<S>, HostError> {
+        (**self).call_within(primitive, args, context)
+    }
+    fn number(
+        &self,
+        primitive: &Primitive,
+        args: &[S::Real],
+    ) -> Option<Result<S::Real, HostError>> {
+        (**self).number(primitive, args)
+    }
+}
 
 /// Knows no primitive.
 #[derive(Clone, Copy, Debug, Default)]
