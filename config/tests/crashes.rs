@@ -103,3 +103,18 @@ fn a_hundred_crashes_name_their_plugin() {
         folder.run(&["diff", "-e", "fn f(x) { square(x) }", "--at", "x=2", "--config", &file]);
     assert!(ran.err.is_empty() && ran.status == Some(0), "{ran:?}");
 }
+
+/// Threads that call `exit` at the same moment: the first one reports, and no other one ends the
+/// process with its own status, 0, before that is done.
+#[test]
+fn threads_that_exit_at_once_give_no_status_0() {
+    let folder = Folder::new();
+    let file = config(&folder, "exits.toml", "verify = false", "body", "exit0");
+    for round in 0..60 {
+        let args = ["run", "bell.qasm", "--threads", "8", "--backend=here", "--config", &file];
+        let output = folder.command(&args).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{round}: {said}");
+        assert_eq!(said.matches("it ended the process").count(), 1, "{round}: {said}");
+    }
+}

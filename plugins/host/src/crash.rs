@@ -38,6 +38,12 @@ mod unix {
     /// Exit status of a process that a plugin ends by `exit`: the plugin is at fault.
     const AT_FAULT: c_int = 1;
 
+    /// How often [`at_exit`] is registered: the number of threads that may call `exit` at once. A C
+    /// library without a lock around `exit` (glibc before 2.41) calls each registered function once
+    /// for the whole process, so a second thread that finds none left would end the process with
+    /// its own status, which may be 0, while the first still writes.
+    const EXITS_AT_ONCE: usize = 1024;
+
     const SIGNALS: [(c_int, &str); 5] = [
         (libc::SIGSEGV, "it crashed (SIGSEGV)"),
         (libc::SIGBUS, "it crashed (SIGBUS)"),
@@ -74,11 +80,13 @@ mod unix {
                 // SAFETY: the handler does nothing but what a handler may.
                 unsafe { sigaction(signal, &raw const action, std::ptr::null_mut()) };
             }
-            // SAFETY: the functions stay for ever.
-            unsafe {
-                libc::atexit(at_exit);
-                #[cfg(any(target_os = "linux", target_os = "freebsd"))]
-                at_quick_exit(at_exit);
+            for _ in 0..EXITS_AT_ONCE {
+                // SAFETY: the functions stay for ever.
+                unsafe {
+                    libc::atexit(at_exit);
+                    #[cfg(any(target_os = "linux", target_os = "freebsd"))]
+                    at_quick_exit(at_exit);
+                }
             }
         });
     }
