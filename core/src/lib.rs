@@ -48,17 +48,14 @@ pub use rayon;
 #[doc(no_inline)]
 pub use smallvec;
 
-mod bytes;
-pub mod cancel;
-pub mod entity;
-pub mod errors;
-pub mod notation;
-mod stack;
-
 #[macro_use]
-pub mod scalar;
+extern crate ketgrad_num;
 
-pub mod array;
+pub use ketgrad_num::{array, cancel, errors, notation, scalar};
+pub use ketgrad_num::{num_for_complex, ring_ops};
+use ketgrad_num::{bytes, stack};
+
+pub mod entity;
 
 #[macro_use]
 pub mod ir;

@@ -48,15 +48,12 @@ const ALLOWED: &str =
     "#[allow(unused_assignments, unused_mut, unused_parens, unused_variables, nonstandard_style)]";
 
 /// Support functions that an emitted file may need, each with its name.
-const NUMBERS: &str = concat!(
+const NUMBERS: [&str; 4] = [
     include_str!("support/numbers.rs"),
-    "//-\n",
-    include_str!("support/special.rs"),
-    "//-\n",
+    crate::scalar::SPECIAL_SOURCE,
     include_str!("support/error_functions.rs"),
-    "//-\n",
-    include_str!("support/random.rs"),
-);
+    crate::scalar::RANDOM_SOURCE,
+];
 /// Complex numbers.
 const COMPLEX: &str = include_str!("support/complex.rs");
 
@@ -234,7 +231,7 @@ impl<'a> RustFile<'a> {
         };
         let functions = &format!("{functions}{arrays}");
         out.push_str(&arrays);
-        for helper in NUMBERS.split("//-\n") {
+        for helper in NUMBERS.iter().flat_map(|text| text.split("//-\n")) {
             let name = helper
                 .split("fn ")
                 .nth(1)
@@ -420,7 +417,7 @@ impl<'a> RustFile<'a> {
     }
 
     fn new_structure(&mut self, t: &Arc<TupleKind>) -> String {
-        let texts = [[NUMBERS, COMPLEX], rust_arrays::TEXTS].concat();
+        let texts = [&NUMBERS[..], &[COMPLEX], &rust_arrays::TEXTS].concat();
         let base = type_name(t.name.as_deref().unwrap_or("Tuple"), &texts);
         let mut name = base.clone();
         let mut k = 1;
@@ -541,10 +538,10 @@ mod tests {
 
     #[test]
     fn no_function_of_a_program_is_called_as_one_of_the_small_functions() {
-        let names =
-            [NUMBERS, COMPLEX, rust_arrays::ARRAYS].into_iter().flat_map(str::lines).filter_map(
-                |line| line.strip_prefix("fn ").and_then(|rest| rest.split(['(', '<']).next()),
-            );
+        let texts = NUMBERS.into_iter().chain([COMPLEX, rust_arrays::ARRAYS]);
+        let names = texts.flat_map(str::lines).filter_map(|line| {
+            line.strip_prefix("fn ").and_then(|rest| rest.split(['(', '<']).next())
+        });
         let names: Vec<&str> = names.collect();
         assert!(names.len() > 40 && names.contains(&"at_full_length"), "{names:?}");
         for name in names {

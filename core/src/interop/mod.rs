@@ -13,7 +13,5 @@
 mod faer;
 #[cfg(feature = "nalgebra")]
 mod nalgebra;
-#[cfg(feature = "ndarray")]
-mod ndarray;
 #[cfg(feature = "serde")]
 mod serde;

@@ -6,7 +6,7 @@ use crate::{
     entity::Value,
     exec::Datum,
     ir::{Element, Kind, Op},
-    scalar::{Ordered, Scalar},
+    scalar::{MapNumbers, Nested, NestedValues, Ordered, Scalar},
 };
 
 use super::{
@@ -155,17 +155,51 @@ pub trait Input: Output + Sized {
 }
 
 /// Values at which a function is recorded: numbers, and tuples, arrays, lists and structs of them.
-pub trait Valued<R: Ordered> {
+pub trait Valued<R: Ordered>: Nested<R> {
     /// Type of the same shape on [`Traced`] numbers.
     type Traced: Output;
     #[doc(hidden)]
-    fn traced(&self, name: &str, session: &Session) -> Self::Traced;
-    #[doc(hidden)]
-    fn traced_all(&self, names: &[&str], session: &Session) -> Self::Traced {
-        self.traced(names.first().copied().unwrap_or_default(), session)
-    }
+    fn traced_all(&self, names: &[&str], session: &Session) -> Self::Traced;
     /// Returns the values as the arguments of a program.
     fn datum(&self) -> Datum<Complex<R>>;
+}
+
+impl<R: Ordered, V: Nested<R>> Valued<R> for V
+where
+    V::Map<Traced<R>>: Output,
+{
+    type Traced = V::Map<Traced<R>>;
+    fn traced_all(&self, names: &[&str], session: &Session) -> V::Map<Traced<R>> {
+        self.map_named(names, &mut Inputs(&session.0))
+    }
+    fn datum(&self) -> Datum<Complex<R>> {
+        datum(self.values())
+    }
+}
+
+/// Makes inputs of a recording out of numbers.
+struct Inputs<'a>(&'a PathLog);
+
+impl<R: Ordered> MapNumbers<R> for Inputs<'_> {
+    type Out = Traced<R>;
+    fn real(&mut self, x: &R, name: &str) -> Traced<R> {
+        Traced::input(x.clone(), Expr::fresh(name), self.0)
+    }
+    fn complex(&mut self, z: &Complex<R>, name: &str) -> Complex<Traced<R>> {
+        let e = Complex::<Expr>::fresh(name);
+        let input = |x: &R, e| Traced::input(x.clone(), e, self.0);
+        Complex::new(input(&z.re, e.re), input(&z.im, e.im))
+    }
+}
+
+/// Returns numbers as the argument of a program.
+fn datum<R: Ordered>(values: NestedValues<R>) -> Datum<Complex<R>> {
+    match values {
+        NestedValues::Real(x) => Datum::Real(x),
+        NestedValues::Complex(z) => Datum::Complex(z),
+        NestedValues::List(items) => data(items.into_iter().map(datum).collect()),
+        NestedValues::Tuple(items) => Datum::Tuple(items.into_iter().map(datum).collect()),
+    }
 }
 
 /// A recording that is going on.
@@ -227,26 +261,6 @@ impl<R: Ordered> Output for Complex<Traced<R>> {
         Complex::new(self.re.expr().clone(), self.im.expr().clone()).tree()
     }
 }
-impl<R: Ordered> Valued<R> for R {
-    type Traced = Traced<R>;
-    fn traced(&self, name: &str, session: &Session) -> Traced<R> {
-        Traced::input(self.clone(), Expr::fresh(name), &session.0)
-    }
-    fn datum(&self) -> Datum<Complex<R>> {
-        Datum::Real(self.clone())
-    }
-}
-impl<R: Ordered> Valued<R> for Complex<R> {
-    type Traced = Complex<Traced<R>>;
-    fn traced(&self, name: &str, session: &Session) -> Complex<Traced<R>> {
-        let z = Complex::<Expr>::fresh(name);
-        let input = |x: &R, e| Traced::input(x.clone(), e, &session.0);
-        Complex::new(input(&self.re, z.re), input(&self.im, z.im))
-    }
-    fn datum(&self) -> Datum<Complex<R>> {
-        Datum::Complex(self.clone())
-    }
-}
 
 impl<T: Output> Output for Result<T, TraceError> {
     fn tree(&self) -> Result<Tree, TraceError> {
@@ -280,27 +294,9 @@ impl<T: Input, const N: usize> Input for [T; N] {
         std::array::from_fn(|k| T::fresh(&format!("{name}[{k}]")))
     }
 }
-impl<R: Ordered, T: Valued<R>, const N: usize> Valued<R> for [T; N] {
-    type Traced = [T::Traced; N];
-    fn traced(&self, name: &str, session: &Session) -> [T::Traced; N] {
-        std::array::from_fn(|k| self[k].traced(&format!("{name}[{k}]"), session))
-    }
-    fn datum(&self) -> Datum<Complex<R>> {
-        data(self.iter().map(Valued::datum).collect())
-    }
-}
 impl<T: Output> Output for Vec<T> {
     fn tree(&self) -> Result<Tree, TraceError> {
         array(self)
-    }
-}
-impl<R: Ordered, T: Valued<R>> Valued<R> for Vec<T> {
-    type Traced = Vec<T::Traced>;
-    fn traced(&self, name: &str, session: &Session) -> Vec<T::Traced> {
-        self.iter().enumerate().map(|(k, x)| x.traced(&format!("{name}[{k}]"), session)).collect()
-    }
-    fn datum(&self) -> Datum<Complex<R>> {
-        data(self.iter().map(Valued::datum).collect())
     }
 }
 
@@ -317,19 +313,6 @@ macro_rules! tuples {
                     _ => ($($T::fresh(names.get($k).copied().unwrap_or_default()),)+),
                 }
             }
-        }
-        impl<R: Ordered, $($T: Valued<R>),+> Valued<R> for ($($T,)+) {
-            type Traced = ($($T::Traced,)+);
-            fn traced(&self, name: &str, session: &Session) -> Self::Traced {
-                ($(self.$k.traced(&format!("{name}.{}", $k), session),)+)
-            }
-            fn traced_all(&self, names: &[&str], session: &Session) -> Self::Traced {
-                match names {
-                    [one] => self.traced(one, session),
-                    _ => ($(self.$k.traced(names.get($k).copied().unwrap_or_default(), session),)+),
-                }
-            }
-            fn datum(&self) -> Datum<Complex<R>> { Datum::Tuple(vec![$(self.$k.datum()),+]) }
         }
     )*};
 }
@@ -369,13 +352,13 @@ macro_rules! recordable {
                 $Name { $($field: S::fresh(&format!("{name}.{}", stringify!($field)))),+ }
             }
         }
-        impl<R: $crate::scalar::Ordered, S: $crate::trace::Valued<R>> $crate::trace::Valued<R> for $Name<S> {
-            type Traced = $Name<S::Traced>;
-            fn traced(&self, name: &str, session: &$crate::trace::Session) -> Self::Traced {
-                $Name { $($field: self.$field.traced(&format!("{name}.{}", stringify!($field)), session)),+ }
+        impl<R: $crate::scalar::Ordered, S: $crate::scalar::Nested<R>> $crate::scalar::Nested<R> for $Name<S> {
+            type Map<U> = $Name<S::Map<U>>;
+            fn map_numbers<F: $crate::scalar::MapNumbers<R>>(&self, name: &str, f: &mut F) -> Self::Map<F::Out> {
+                $Name { $($field: self.$field.map_numbers(&format!("{name}.{}", stringify!($field)), f)),+ }
             }
-            fn datum(&self) -> $crate::exec::Datum<$crate::trace::ComplexOf<R>> {
-                $crate::exec::Datum::Tuple(vec![$(self.$field.datum()),+])
+            fn values(&self) -> $crate::scalar::NestedValues<R> {
+                $crate::scalar::NestedValues::Tuple(vec![$(self.$field.values()),+])
             }
         }
     };

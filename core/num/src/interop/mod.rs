@@ -1,0 +1,10 @@
+//! Conversions of arrays to and from the types of other crates, each under the feature of its name.
+
+#[cfg(feature = "faer")]
+mod faer;
+#[cfg(feature = "nalgebra")]
+mod nalgebra;
+#[cfg(feature = "ndarray")]
+mod ndarray;
+#[cfg(feature = "serde")]
+mod serde;
