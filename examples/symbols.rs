@@ -9,7 +9,7 @@
 use ketgrad::{
     circuit::Circuit,
     exact::ClosedForm,
-    normal::Equality,
+    normal::{Equality, ExprExt},
     scalar::{Real, Scalar},
     trace::Expr,
 };

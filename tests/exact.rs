@@ -9,7 +9,7 @@ use ketgrad_core::{
     exact::{Budget, ClosedForm, Exact, ExactError, ExactNumberError, Form, Symbols},
     gate::GateKind,
     hybrid::{Expectation, Method},
-    normal::Equality,
+    normal::{Equality, ExprExt},
     param::{Angle, ElementaryFunction, ParamExpr, Q, Values},
     scalar::{Conj, Ring},
     simulate::Simulator,

@@ -387,7 +387,6 @@ fn exponent(kind: GateKind) -> Option<Dense<C>> {
             g[dim - 1][dim - 1] = I;
             Some(g)
         }
-        other => panic!("{other:?}"),
     }
 }
 

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use ketgrad_core::{
-    normal::{Equality, NormalError},
+    normal::{Equality, ExprExt, NormalError},
     scalar::{Real, Scalar},
     trace::Expr,
 };

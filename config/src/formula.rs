@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ketgrad_core::{
     circuit::{Circuit, Operation},
     exact::{ExactError, RESERVED, Symbols},
-    normal::NormalError,
+    normal::{ExprExt, NormalError},
     param::{Angle, Decimal, ParamExpr},
     trace::Expr,
 };

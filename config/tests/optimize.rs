@@ -110,7 +110,7 @@ fn a_job_ends_at_its_minimum_with_a_curve_and_a_checkpoint() {
 fn the_jobs_of_the_examples_are_solved() {
     let jobs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/jobs");
     let folder = Folder::new();
-    let library = include_str!("../../core/src/problem/h2.txt");
+    let library = include_str!("../../core/circuit/src/problem/h2.txt");
     assert_eq!(std::fs::read_to_string(jobs.join("h2.txt")).unwrap(), library);
     for entry in std::fs::read_dir(&jobs).unwrap().flatten() {
         std::fs::copy(entry.path(), folder.path(&entry.file_name().into_string().unwrap()))

@@ -21,19 +21,6 @@
 //! [`mod@print`] (and back), [`draw`] (circuits as pictures), [`interop`] (serde, nalgebra,
 //! ndarray).
 
-#![cfg_attr(
-    not(all(
-        feature = "ansatz",
-        feature = "draw",
-        feature = "emit",
-        feature = "equivalent",
-        feature = "optimize",
-        feature = "qasm",
-        feature = "tape"
-    )),
-    allow(unused, reason = "what parts need that are left out")
-)]
-
 #[doc(no_inline)]
 pub use num_complex;
 #[doc(no_inline)]
@@ -48,78 +35,26 @@ pub use rayon;
 #[doc(no_inline)]
 pub use smallvec;
 
-#[macro_use]
-extern crate ketgrad_num;
-
-pub use ketgrad_num::{array, cancel, errors, notation, scalar};
-pub use ketgrad_num::{num_for_complex, ring_ops};
-use ketgrad_num::{bytes, stack};
-
-pub mod entity;
-
-#[macro_use]
-pub mod ir;
-pub mod rules;
-
-pub mod staging;
-pub mod text;
-
-pub mod pass;
-
-pub mod adjoint;
-
-pub mod exec;
-
-pub mod check;
+#[cfg(feature = "ansatz")]
+pub use ketgrad_circuit::{ansatz, problem};
+pub use ketgrad_circuit::{basis, channel, circuit, gate, matrix, observable, param, pauli};
 #[cfg(feature = "emit")]
-pub mod emit;
-
-pub mod param;
-
+pub use ketgrad_emit::emit;
 #[cfg(feature = "tape")]
-pub mod tape;
-pub mod trace;
-
-pub mod basis;
-pub mod matrix;
-pub mod pauli;
-
-pub mod channel;
-pub mod gate;
-
-pub mod circuit;
-pub mod observable;
-
-pub mod kernel;
-pub mod plan;
-pub mod state;
-
-pub mod field;
-
-pub mod simulate;
-
-#[cfg(feature = "equivalent")]
-pub mod equivalent;
-pub mod exact;
-#[cfg(feature = "equivalent")]
-pub mod normal;
-
-pub mod hybrid;
-
-#[cfg(feature = "ansatz")]
-pub mod problem;
-
-#[cfg(feature = "ansatz")]
-pub mod ansatz;
-
+pub use ketgrad_exec::tape;
+pub use ketgrad_exec::{check, exec, recordable, trace};
+pub use ketgrad_hybrid::hybrid;
 #[cfg(feature = "optimize")]
-pub mod optimize;
+pub use ketgrad_hybrid::optimize;
+pub use ketgrad_ir::{adjoint, entity, ir, pass, rules, staging, text};
+pub use ketgrad_num::{array, cancel, errors, notation, num_for_complex, ring_ops, scalar};
+#[cfg(feature = "draw")]
+pub use ketgrad_qasm::draw;
+#[cfg(feature = "qasm")]
+pub use ketgrad_qasm::{print, qasm};
+pub use ketgrad_sim::{field, kernel, plan, simulate, state};
+pub use ketgrad_symbolic::exact;
+#[cfg(feature = "equivalent")]
+pub use ketgrad_symbolic::{equivalent, normal};
 
 pub mod interop;
-
-#[cfg(feature = "draw")]
-pub mod draw;
-#[cfg(feature = "qasm")]
-pub mod print;
-#[cfg(feature = "qasm")]
-pub mod qasm;

@@ -282,15 +282,15 @@ fn the_adjoint_keeps_line_numbers() {
 #[test]
 fn each_file_of_the_reverse_transformation_stays_small() {
     let parts = [
-        include_str!("../src/adjoint/reverse.rs"),
-        include_str!("../src/adjoint/canonical.rs"),
-        include_str!("../src/adjoint/induction.rs"),
-        include_str!("../src/adjoint/cotangents.rs"),
-        include_str!("../src/adjoint/sweep.rs"),
-        include_str!("../src/adjoint/pullbacks.rs"),
-        include_str!("../src/adjoint/values.rs"),
-        include_str!("../src/adjoint/tape_plan.rs"),
-        include_str!("../src/adjoint/post_dominators.rs"),
+        include_str!("../ir/src/adjoint/reverse.rs"),
+        include_str!("../ir/src/adjoint/canonical.rs"),
+        include_str!("../ir/src/adjoint/induction.rs"),
+        include_str!("../ir/src/adjoint/cotangents.rs"),
+        include_str!("../ir/src/adjoint/sweep.rs"),
+        include_str!("../ir/src/adjoint/pullbacks.rs"),
+        include_str!("../ir/src/adjoint/values.rs"),
+        include_str!("../ir/src/adjoint/tape_plan.rs"),
+        include_str!("../ir/src/adjoint/post_dominators.rs"),
     ];
     let code = |part: &str| {
         let lines =

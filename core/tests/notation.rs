@@ -11,6 +11,7 @@ use ketgrad_core::{
     exact::{ClosedForm, Form},
     exec::Derivatives,
     ir::Program,
+    normal::ExprExt,
     notation::{did_you_mean, nearest_name},
     qasm::{QasmOptions, parse},
     scalar::{Real, Scalar},

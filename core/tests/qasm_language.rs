@@ -123,7 +123,7 @@ fn u_is_the_matrix_of_the_specification() {
 /// Gates that files use without a definition: as the definitions say that the warnings show.
 #[test]
 fn usual_gates_are_lent() {
-    let text = include_str!("../src/qasm/usual.inc");
+    let text = include_str!("../qasm/src/qasm/usual.inc");
     let mut lent = 0;
     for line in text.lines().filter(|line| line.starts_with("gate ")) {
         let head = line.split(" {").next().unwrap().trim_start_matches("gate ");

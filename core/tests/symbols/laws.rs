@@ -1,7 +1,7 @@
 //! Laws of products, fractions, rules, series and limits over random inputs.
 
 use ketgrad_core::{
-    normal::{Approach, Equality, Limit, NormalError, SeriesError},
+    normal::{Approach, Equality, ExprExt, Limit, NormalError, SeriesError},
     scalar::Scalar,
     trace::Expr,
 };

@@ -3,7 +3,7 @@
 //! texts.
 
 use ketgrad_core::{
-    normal::{Approach, Limit},
+    normal::{Approach, ExprExt, Limit},
     trace::Expr,
 };
 use num_complex::Complex;

@@ -143,11 +143,7 @@ pub enum ArrayError {
 
 impl ArrayError {
     #[doc(hidden)]
-    pub fn shape(
-        op: &'static str,
-        expected: &'static str,
-        given: &[&[usize]],
-    ) -> ArrayError {
+    pub fn shape(op: &'static str, expected: &'static str, given: &[&[usize]]) -> ArrayError {
         ArrayError::Shape { op, expected, given: given.iter().map(|s| s.to_vec()).collect() }
     }
 }

@@ -13,11 +13,7 @@ use super::{
 
 /// Returns the axis, and the shape with length 1 along it.
 #[doc(hidden)]
-pub fn reduced(
-    op: &'static str,
-    axis: i64,
-    shape: &[usize],
-) -> Result<(usize, Shape), ArrayError> {
+pub fn reduced(op: &'static str, axis: i64, shape: &[usize]) -> Result<(usize, Shape), ArrayError> {
     let k = checked_axis(op, axis, shape)?;
     let mut rest = Shape::from_slice(shape);
     rest[k] = 1;

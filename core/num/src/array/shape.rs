@@ -453,12 +453,7 @@ impl Repeated {
     /// Returns the next `len` elements, never more than the first time. What is not there as it is,
     /// is copied to the buffer, which no other code changes.
     #[doc(hidden)]
-    pub fn next<T: Clone>(
-        &mut self,
-        a: &[T],
-        len: usize,
-        buffer: &mut Vec<T>,
-    ) -> ChunkSource {
+    pub fn next<T: Clone>(&mut self, a: &[T], len: usize, buffer: &mut Vec<T>) -> ChunkSource {
         self.advance();
         let Some(first) = a.first() else { return ChunkSource::Array(0) };
         let phase = if self.done < self.period { self.done } else { self.done % self.period };

@@ -86,9 +86,9 @@ pub use pieces::Piece;
 pub use pieces::primal;
 #[doc(hidden)]
 pub use power::is_product;
-pub use random::threefry;
 #[doc(hidden)]
 pub use random::RANDOM_SOURCE;
+pub use random::threefry;
 #[doc(hidden)]
 pub use special::SPECIAL_SOURCE;
 pub use twice::{Basic, Twice};

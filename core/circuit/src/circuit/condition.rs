@@ -1,0 +1,212 @@
+//! Conditions on classical bits, for instructions that run only where they hold.
+
+use std::fmt;
+
+use super::{BitRange, CircuitError};
+
+/// Relation between the number in some bits and a constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Relation {
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+}
+
+impl Relation {
+    fn holds(self, ordering: std::cmp::Ordering) -> bool {
+        match self {
+            Relation::Equal => ordering.is_eq(),
+            Relation::NotEqual => ordering.is_ne(),
+            Relation::Less => ordering.is_lt(),
+            Relation::LessEqual => ordering.is_le(),
+            Relation::Greater => ordering.is_gt(),
+            Relation::GreaterEqual => ordering.is_ge(),
+        }
+    }
+
+    fn symbol(self) -> &'static str {
+        match self {
+            Relation::Equal => "==",
+            Relation::NotEqual => "!=",
+            Relation::Less => "<",
+            Relation::LessEqual => "<=",
+            Relation::Greater => ">",
+            Relation::GreaterEqual => ">=",
+        }
+    }
+}
+
+/// A condition on the classical bits of a circuit, which are numbered over all registers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Condition {
+    /// One bit has this value.
+    Bit {
+        /// The bit.
+        bit: u32,
+        /// The value that it must have.
+        value: bool,
+    },
+    /// The unsigned number in some bits, least significant first, compared with a constant of any
+    /// width.
+    Compare {
+        /// The bits.
+        bits: Box<[u32]>,
+        /// The comparison, bits on the left.
+        relation: Relation,
+        /// The constant's bits, least significant first; those that are missing are 0.
+        value: Box<[bool]>,
+    },
+    /// True if the condition is not.
+    Not(Box<Condition>),
+    /// True if all conditions are.
+    All(Vec<Condition>),
+    /// True if one of the conditions is.
+    Any(Vec<Condition>),
+}
+
+impl Condition {
+    /// The unsigned number in some bits, least significant first, compared with a constant. One bit
+    /// compared with 0 or 1 becomes [`Condition::Bit`].
+    ///
+    /// ```
+    /// use ketgrad_core::circuit::{Condition, Relation};
+    /// let c = Condition::compare(&[0, 1], Relation::Less, 2)?;
+    /// assert_eq!(c.to_string(), "{c[1], c[0]} < 0b10");
+    /// assert_eq!(Condition::compare(&[3], Relation::NotEqual, 0)?, Condition::Bit { bit: 3, value: true });
+    /// # Ok::<(), ketgrad_core::circuit::CircuitError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`CircuitError::NotUnsigned`] for a constant that is negative or beyond 128 bits,
+    /// [`CircuitError::NoSuchBit`] for a bit beyond 32 bits.
+    pub fn compare<N>(
+        bits: &[usize],
+        relation: Relation,
+        constant: N,
+    ) -> Result<Condition, CircuitError>
+    where
+        N: TryInto<u128> + Copy + fmt::Display,
+    {
+        let bit = |&b: &usize| {
+            u32::try_from(b)
+                .map_err(|_| CircuitError::NoSuchBit { given: b, n_bits: u32::MAX as usize })
+        };
+        let value: u128 = constant
+            .try_into()
+            .map_err(|_| CircuitError::NotUnsigned { given: constant.to_string() })?;
+        if let (&[one], Relation::Equal | Relation::NotEqual, 0 | 1) = (bits, relation, value) {
+            return Ok(Condition::Bit {
+                bit: bit(&one)?,
+                value: (value == 1) == (relation == Relation::Equal),
+            });
+        }
+        let width = u128::BITS - value.leading_zeros();
+        Ok(Condition::Compare {
+            bits: bits.iter().map(bit).collect::<Result<_, _>>()?,
+            relation,
+            value: (0..width).map(|i| value >> i & 1 == 1).collect(),
+        })
+    }
+
+    /// Returns true if the condition holds, given the value of each bit.
+    pub fn holds(&self, bit_value: &dyn Fn(u32) -> bool) -> bool {
+        match self {
+            Condition::Bit { bit, value } => bit_value(*bit) == *value,
+            Condition::Compare { bits, relation, value } => {
+                let width = bits.len().max(value.len());
+                let left = (0..width).rev().map(|i| bits.get(i).is_some_and(|&b| bit_value(b)));
+                let right = (0..width).rev().map(|i| value.get(i).copied().unwrap_or(false));
+                relation.holds(left.cmp(right))
+            }
+            Condition::Not(inner) => !inner.holds(bit_value),
+            Condition::All(all) => all.iter().all(|c| c.holds(bit_value)),
+            Condition::Any(any) => any.iter().any(|c| c.holds(bit_value)),
+        }
+    }
+
+    /// Returns the conjunction of both conditions.
+    #[must_use]
+    pub fn and(self, other: Condition) -> Condition {
+        match self {
+            Condition::All(mut all) => {
+                all.push(other);
+                Condition::All(all)
+            }
+            one => Condition::All(vec![one, other]),
+        }
+    }
+
+    /// Calls `f` with every bit that is read.
+    pub fn for_each_bit(&self, f: &mut dyn FnMut(u32)) {
+        match self {
+            Condition::Bit { bit, .. } => f(*bit),
+            Condition::Compare { bits, .. } => bits.iter().for_each(|&b| f(b)),
+            Condition::Not(inner) => inner.for_each_bit(f),
+            Condition::All(list) | Condition::Any(list) => {
+                list.iter().for_each(|c| c.for_each_bit(f))
+            }
+        }
+    }
+
+    /// Returns the condition with every bit renumbered.
+    #[must_use]
+    pub fn map_bits(&self, f: &dyn Fn(u32) -> u32) -> Condition {
+        let list = |list: &[Condition]| list.iter().map(|c| c.map_bits(f)).collect();
+        match self {
+            Condition::Bit { bit, value } => Condition::Bit { bit: f(*bit), value: *value },
+            Condition::Compare { bits, relation, value } => Condition::Compare {
+                bits: bits.iter().map(|&b| f(b)).collect(),
+                relation: *relation,
+                value: value.clone(),
+            },
+            Condition::Not(inner) => Condition::Not(Box::new(inner.map_bits(f))),
+            Condition::All(all) => Condition::All(list(all)),
+            Condition::Any(any) => Condition::Any(list(any)),
+        }
+    }
+}
+
+/// Some of the bits are 1.
+impl From<BitRange> for Condition {
+    fn from(bits: BitRange) -> Condition {
+        // A circuit numbers its bits with 32 bits.
+        let mut bits = bits.range().map(|bit| u32::try_from(bit).unwrap_or(u32::MAX));
+        match (bits.next(), bits.next()) {
+            (Some(bit), None) => Condition::Bit { bit, value: true },
+            (first, second) => Condition::Compare {
+                bits: first.into_iter().chain(second).chain(bits).collect(),
+                relation: Relation::NotEqual,
+                value: Box::new([]),
+            },
+        }
+    }
+}
+
+/// `c[0] == 1 && !(c[3:1] == 0b101)`, bits counted over all registers.
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let joined = |f: &mut fmt::Formatter<'_>, list: &[Condition], sign: &str| {
+            for (i, c) in list.iter().enumerate() {
+                write!(f, "{}({c})", if i == 0 { "" } else { sign })?;
+            }
+            Ok(())
+        };
+        match self {
+            Condition::Bit { bit, value } => write!(f, "c[{bit}] == {}", u8::from(*value)),
+            Condition::Compare { bits, relation, value } => {
+                let names: Vec<String> = bits.iter().rev().map(|b| format!("c[{b}]")).collect();
+                let digits: String =
+                    value.iter().rev().map(|&b| if b { '1' } else { '0' }).collect();
+                let digits = if digits.is_empty() { "0" } else { &digits };
+                write!(f, "{{{}}} {} 0b{digits}", names.join(", "), relation.symbol())
+            }
+            Condition::Not(inner) => write!(f, "!({inner})"),
+            Condition::All(all) => joined(f, all, " && "),
+            Condition::Any(any) => joined(f, any, " || "),
+        }
+    }
+}
