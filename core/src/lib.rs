@@ -36,25 +36,39 @@ pub use rayon;
 pub use smallvec;
 
 #[cfg(feature = "ansatz")]
+#[doc(inline)]
 pub use ketgrad_circuit::{ansatz, problem};
+#[doc(inline)]
 pub use ketgrad_circuit::{basis, channel, circuit, gate, matrix, observable, param, pauli};
 #[cfg(feature = "emit")]
+#[doc(inline)]
 pub use ketgrad_emit::emit;
 #[cfg(feature = "tape")]
+#[doc(inline)]
 pub use ketgrad_exec::tape;
+#[doc(inline)]
 pub use ketgrad_exec::{check, exec, recordable, trace};
+#[doc(inline)]
 pub use ketgrad_hybrid::hybrid;
 #[cfg(feature = "optimize")]
+#[doc(inline)]
 pub use ketgrad_hybrid::optimize;
+#[doc(inline)]
 pub use ketgrad_ir::{adjoint, entity, ir, pass, rules, staging, text};
+#[doc(inline)]
 pub use ketgrad_num::{array, cancel, errors, notation, num_for_complex, ring_ops, scalar};
 #[cfg(feature = "draw")]
+#[doc(inline)]
 pub use ketgrad_qasm::draw;
 #[cfg(feature = "qasm")]
+#[doc(inline)]
 pub use ketgrad_qasm::{print, qasm};
+#[doc(inline)]
 pub use ketgrad_sim::{field, kernel, plan, simulate, state};
+#[doc(inline)]
 pub use ketgrad_symbolic::exact;
 #[cfg(feature = "equivalent")]
+#[doc(inline)]
 pub use ketgrad_symbolic::{equivalent, normal};
 
 pub mod interop;

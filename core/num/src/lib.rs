@@ -4,7 +4,8 @@
 //! types that carry more than a value: dual numbers, numbers with an uncertainty, several numbers
 //! at once. [`mod@array`] has arrays with their operations: sums, products, decompositions,
 //! Fourier transforms. [`cancel`] is work that ends early, [`errors`] several errors that are one,
-//! [`notation`] what all printers of formulas share.
+//! [`notation`] what all printers of formulas share, [`bytes`] sizes in words, [`stack`] more of it for
+//! deep recursion.
 //!
 //! This crate is pure computation: it reads no files and no environment.
 
@@ -17,12 +18,10 @@ pub use num_rational;
 #[doc(no_inline)]
 pub use num_traits;
 
-#[doc(hidden)]
 pub mod bytes;
 pub mod cancel;
 pub mod errors;
 pub mod notation;
-#[doc(hidden)]
 pub mod stack;
 
 #[macro_use]

@@ -8,9 +8,12 @@ extern crate ketgrad_num;
 
 use ketgrad_circuit::{basis, circuit, gate, observable, param, pauli};
 use ketgrad_exec::trace;
+#[cfg(feature = "equivalent")]
 use ketgrad_ir::{entity, ir};
 use ketgrad_num::{notation, scalar};
-use ketgrad_sim::{field, kernel, simulate, state};
+#[cfg(feature = "equivalent")]
+use ketgrad_sim::{field, kernel};
+use ketgrad_sim::{simulate, state};
 
 #[cfg(feature = "equivalent")]
 pub mod equivalent;

@@ -19,8 +19,8 @@
 //! ```
 //!
 //! There are two ways to run them: density matrices of 4^n entries, exactly, on every number type
-//! ([`Simulator::run_density`](crate::simulate::Simulator::run_density)), and trajectories of state
-//! vectors, shot by shot ([`Simulator::run_shots`](crate::simulate::Simulator::run_shots)).
+//! (`Simulator::run_density`), and trajectories of state
+//! vectors, shot by shot (`Simulator::run_shots`).
 
 mod table;
 

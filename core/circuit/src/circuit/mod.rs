@@ -285,7 +285,7 @@ impl Circuit {
         self.declare_register(name, size, false)
     }
 
-    /// Declares a register for intermediate values: [`Bits::text`](crate::simulate::Bits::text)
+    /// Declares a register for intermediate values: `Bits::text`
     /// leaves it out, so that shots which differ only in hidden bits are counted as one, and in
     /// OpenQASM 3 it is not an output.
     ///

@@ -75,7 +75,7 @@ impl PauliRotation {
     }
 
     /// Returns the factors of amplitudes, over any ring, as
-    /// [`Operator::string`](crate::kernel::Operator::string) takes them:
+    /// `Operator::string` takes them:
     /// `[cos t/2, -i^{1 + y} sin t/2]` with y letters Y, or for a string without X and Y
     /// `[e^{-it/2}, e^{it/2}]`.
     ///

@@ -89,6 +89,7 @@ pub use cache::ComplexOf;
 pub use callee::{Callee, Hosts, Record};
 pub use error::TraceError;
 pub use expr::{ComplexExpr, Expr};
+#[cfg(feature = "tape")]
 pub(crate) use expr::{op_of, special_op_of};
 pub use record::{Recording, trace, trace_at};
 #[doc(hidden)]

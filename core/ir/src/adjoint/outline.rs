@@ -11,7 +11,7 @@
 //! The state holds the values that an iteration passes to the next one, params are the values from
 //! before the loop that an iteration reads, and rest those that the code after the loop reads.
 //! Constants are recomputed. So the loop can be differentiated while few of its states are stored
-//! (checkpointing), by [`Steps`](crate::exec::Steps).
+//! (checkpointing), by `Steps`.
 //!
 //! The loop is the first of the outermost ones; it counts upwards over a range and is on every path
 //! through the function. Calls are inlined first, so the loop may be in a callee.

@@ -178,8 +178,8 @@ pub enum Op {
     /// Pushes a value to tape `tape`. Has no result. `slot` pairs it with its pop: on a tape that
     /// is pushed to and popped from, a run in which a pop takes the value of another slot, or after
     /// which a value is left on the tape, fails with
-    /// [`RunError::TapeOrder`](crate::exec::RunError::TapeOrder). Programs that are written in Rust
-    /// ([`emit`](crate::emit)) do not check slots.
+    /// `RunError::TapeOrder`. Programs that are written in Rust
+    /// (`emit`) do not check slots.
     Push {
         /// Number of the tape.
         tape: u32,

@@ -38,8 +38,8 @@
 //!     leaves.
 //!
 //! Passes may rely on all of them and must keep them. In debug builds they are checked between
-//! passes. Wherever a program enters ([`Derivatives`](crate::exec::Derivatives),
-//! [`Bytecode::compile`](crate::exec::Bytecode::compile), the transforms of
+//! passes. Wherever a program enters (`Derivatives`,
+//! `Bytecode::compile`, the transforms of
 //! [`adjoint`](crate::adjoint), the emitters) the part of it that is used is
 //! [checked](verify_reachable) first. Cost: O(size log size).
 

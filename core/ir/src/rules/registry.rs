@@ -78,7 +78,7 @@ impl Rules {
         Rules { program }
     }
 
-    /// Registers a primitive: a function that the [`Host`](crate::exec::Host) computes.
+    /// Registers a primitive: a function that the `Host` computes.
     ///
     /// # Errors
     /// If the name is taken.

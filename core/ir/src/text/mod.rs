@@ -90,7 +90,7 @@
 //!   which returns the inputs' cotangents in order, `none` for one that has none; and if given a
 //!   pushforward of the inputs and their tangents. One of them suffices for both modes: the other
 //!   is its transpose, since both are linear in the (co)tangents.
-//!   [`Derivatives`](crate::exec::Derivatives) of numbers that carry derivatives themselves
+//!   `Derivatives` of numbers that carry derivatives themselves
 //!   ([duals](crate::scalar)) use it too.
 //!
 //! No input makes the parser panic or exhaust the stack: nesting is limited, and chains like

@@ -3,7 +3,7 @@
 //! `Lanes<f64, 8>` is eight numbers. Every operation is done lane by lane and gives the bits that
 //! each lane alone would give. A comparison has an answer only where all lanes have the same;
 //! [`Undecided::agreeing`] tells which do as the first, so that the caller can part
-//! them ([`exec::Batch`](crate::exec::Batch) does).
+//! them (`exec::Batch` does).
 //!
 //! ```
 //! use ketgrad_core::scalar::{Lanes, Real, Scalar};

@@ -27,7 +27,7 @@
 //!
 //! A prime field, a polynomial ring or any type of yours joins by implementing [`Ring`] alone and
 //! then runs every circuit through the same kernels. [`ring_ops!`](crate::ring_ops) writes its
-//! operators, [`ring_laws`](crate::check::ring_laws) checks what kernels take for granted; a
+//! operators, `ring_laws` checks what kernels take for granted; a
 //! [`Real`] also gets [`num_for_complex!`](crate::num_for_complex).
 //!
 //! Code that computes with `S::Real` names it: `fn f<T: Real, S: Scalar<Real = T>>(x: &S) -> T`.
