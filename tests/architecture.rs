@@ -1,7 +1,8 @@
 //! Which module may use which: the arrows of the house, checked line by line.
 //!
-//! The table says what a module of core may name by `crate::…`, and what a package may name by its
-//! crate. A line that runs the wrong way is reported with file, line and the arrow it breaks.
+//! Tables of ARCHITECTURE.md say which crates of core there are, what each depends on and has, and
+//! what a module of core may name by `crate::…`; a table here, what a package may name by its crate.
+//! A line that runs the wrong way is reported with file, line and the arrow it breaks.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::{
@@ -10,19 +11,58 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Modules of core in reading order, each with the modules that it uses besides itself, as
-/// ARCHITECTURE.md has them.
-fn modules() -> Vec<(String, Vec<String>)> {
+/// The rows of a table of ARCHITECTURE.md: the name in the first column, and the names in the next
+/// ones.
+fn rows(heading: &str) -> Vec<(String, Vec<Vec<String>>)> {
     let page = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
-    let (_, table) = page.split_once("\n## Modules of core").unwrap();
+    let (_, table) = page.split_once(&format!("\n## {heading}")).unwrap();
+    let names = |cell: &str| -> Vec<String> {
+        cell.split(", ").filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    };
     let rows =
         table.lines().skip(1).take_while(|line| !line.starts_with("## ")).filter_map(|line| {
             let mut cells = line.strip_prefix("| `")?.split('|').map(str::trim);
             let name = cells.next()?.trim_end_matches('`').to_owned();
-            let used = cells.next()?.split(", ").filter(|name| !name.is_empty()).map(str::to_owned);
-            Some((name, used.collect()))
+            Some((name, cells.map(names).collect()))
         });
     rows.collect()
+}
+
+/// Modules of core in reading order, each with the modules that it uses besides itself, as
+/// ARCHITECTURE.md has them.
+fn modules() -> Vec<(String, Vec<String>)> {
+    rows("Modules of core").into_iter().map(|(name, mut cells)| (name, cells.remove(0))).collect()
+}
+
+/// A crate of core.
+struct Part {
+    name: String,
+    /// The crates of core that it depends on.
+    uses: Vec<String>,
+    modules: Vec<String>,
+}
+
+/// The crates of core in the order in which they build, as ARCHITECTURE.md has them.
+fn parts() -> Vec<Part> {
+    let part = |(name, cells): (String, Vec<Vec<String>>)| Part {
+        name,
+        uses: cells[0].clone(),
+        modules: cells[1].clone(),
+    };
+    rows("Crates of core").into_iter().map(part).collect()
+}
+
+/// The folders with the sources of a package; those of core's crates count as core's.
+fn source_folders(package: &str) -> Vec<PathBuf> {
+    let own = root().join(package).join("src");
+    let parts = if package == "core" { parts() } else { vec![] };
+    let of_part = |part: Part| root().join("core").join(part.name).join("src");
+    std::iter::once(own).chain(parts.into_iter().map(of_part)).collect()
+}
+
+/// The sources of a package.
+fn sources_of(package: &str) -> Vec<(PathBuf, String)> {
+    source_folders(package).iter().flat_map(|folder| sources(folder)).collect()
 }
 
 /// Packages by folder, each with the packages of ours it may use.
@@ -169,24 +209,26 @@ fn sources(folder: &Path) -> Vec<(PathBuf, String)> {
 
 #[test]
 fn modules_of_core_use_what_the_table_says() {
-    let core = root().join("core/src");
     let table = modules();
     let mut faults = Vec::new();
     let mut used = BTreeMap::<String, BTreeSet<String>>::new();
-    for (path, source) in sources(&core) {
-        let relative = path.strip_prefix(&core).unwrap();
-        let first = relative.components().next().unwrap().as_os_str().to_string_lossy();
-        let module = first.trim_end_matches(".rs");
-        if module == "lib" {
-            continue;
+    for part in parts() {
+        let folder = root().join("core").join(&part.name).join("src");
+        for (path, source) in sources(&folder) {
+            let relative = path.strip_prefix(&folder).unwrap();
+            let first = relative.components().next().unwrap().as_os_str().to_string_lossy();
+            let module = first.trim_end_matches(".rs");
+            if module == "lib" {
+                continue;
+            }
+            let file = format!("core/{}/src/{}", part.name, relative.display());
+            if !table.iter().any(|row| row.0 == module) {
+                faults.push(format!("{file}:1: the module {module} is not in the table"));
+                continue;
+            }
+            let used = used.entry(module.to_owned()).or_default();
+            faults.extend(module_faults(module, &table, (&file, &source), used));
         }
-        let file = format!("core/src/{}", relative.display());
-        if !table.iter().any(|row| row.0 == module) {
-            faults.push(format!("{file}:1: the module {module} is not in the table"));
-            continue;
-        }
-        let used = used.entry(module.to_owned()).or_default();
-        faults.extend(module_faults(module, &table, (&file, &source), used));
     }
     for (module, allowed) in &table {
         let used = used.remove(module).unwrap_or_default();
@@ -196,6 +238,50 @@ fn modules_of_core_use_what_the_table_says() {
     }
     assert!(table.len() > 20, "the table is read");
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+}
+
+/// The packages of ours that a manifest has under `[dependencies]`.
+fn dependencies(folder: &str) -> Vec<String> {
+    let manifest = fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
+    let (_, section) = manifest.split_once("\n[dependencies]\n").unwrap();
+    let lines = section.lines().take_while(|line| !line.starts_with('['));
+    let names = lines.filter_map(|line| line.strip_prefix("ketgrad-")?.split(['.', ' ']).next());
+    names.map(str::to_owned).collect()
+}
+
+#[test]
+fn crates_of_core_are_those_of_the_table() {
+    let parts = parts();
+    let sorted = |names: &[String]| names.iter().cloned().collect::<BTreeSet<_>>();
+    for (i, part) in parts.iter().enumerate() {
+        let (name, folder) = (&part.name, format!("core/{}", part.name));
+        assert_eq!(sorted(&dependencies(&folder)), sorted(&part.uses), "{name} depends on");
+        for used in &part.uses {
+            let before = parts[..i].iter().any(|part| part.name == *used);
+            assert!(before, "{name} uses {used}, which is not before it");
+        }
+        let library = fs::read_to_string(root().join(folder).join("src/lib.rs")).unwrap();
+        let modules = library.lines().filter_map(|line| line.strip_prefix("pub mod "));
+        let modules: BTreeSet<String> =
+            modules.map(|name| name.trim_end_matches(';').to_owned()).collect();
+        assert_eq!(modules, sorted(&part.modules), "modules of {name}");
+    }
+    let all: Vec<String> = parts.iter().map(|part| part.name.clone()).collect();
+    assert_eq!(sorted(&dependencies("core")), sorted(&all), "ketgrad-core re-exports all");
+    let of_parts: BTreeSet<String> = parts.into_iter().flat_map(|part| part.modules).collect();
+    let listed: BTreeSet<String> = modules().into_iter().map(|row| row.0).collect();
+    // What is private in several crates.
+    assert_eq!(listed, &of_parts | &BTreeSet::from(["interop".to_owned()]));
+}
+
+/// Each half of core can be used by a package that knows nothing else of ours.
+#[test]
+fn each_half_has_an_example_that_depends_on_it_alone() {
+    for (folder, half) in [("examples/only_programs", "exec"), ("examples/only_circuits", "sim")] {
+        assert_eq!(dependencies(folder), [half], "{folder}");
+        let readme = fs::read_to_string(root().join(format!("core/{half}/README.md"))).unwrap();
+        assert!(readme.contains(folder), "core/{half}/README.md names {folder}");
+    }
 }
 
 /// The files and folders in the first column of a table of ARCHITECTURE.md.
@@ -226,7 +312,7 @@ fn unlisted(listed: &[String], files: &[String]) -> Vec<String> {
 fn files_with(packages: &[&str], is_such: impl Fn(&str) -> bool) -> Vec<String> {
     let mut files = Vec::new();
     for package in packages {
-        for (path, source) in sources(&root().join(package).join("src")) {
+        for (path, source) in sources_of(package) {
             if source.lines().filter(|line| !is_comment(line)).any(&is_such) {
                 let path = path.strip_prefix(root()).unwrap();
                 files.push(path.display().to_string());
@@ -264,7 +350,7 @@ fn points_elsewhere(line: &str) -> bool {
 fn reasons_of_unsafe_code_stand_beside_it() {
     let mut faults = Vec::new();
     for (folder, _) in PACKAGES {
-        for (path, source) in sources(&root().join(folder).join("src")) {
+        for (path, source) in sources_of(folder) {
             let lines = source.lines().enumerate().filter(|(_, line)| points_elsewhere(line));
             faults.extend(
                 lines.map(|(k, line)| format!("{}:{}: {}", path.display(), k + 1, line.trim())),
@@ -334,7 +420,7 @@ fn types_of_a_crate_have_different_names() {
     let mut faults = Vec::new();
     for (folder, _) in PACKAGES {
         let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for (path, source) in sources(&root().join(folder).join("src")) {
+        for (path, source) in sources_of(folder) {
             // What `emit` writes into Rust programs is text here.
             if !path.to_string_lossy().contains("/emit/support/") {
                 for (k, line) in source.lines().enumerate() {
@@ -362,7 +448,7 @@ fn types_of_a_crate_have_different_names() {
 fn packages_point_inward() {
     let mut faults = Vec::new();
     for (folder, allowed) in PACKAGES {
-        for (path, source) in sources(&root().join(folder).join("src")) {
+        for (path, source) in sources_of(folder) {
             faults.extend(package_faults(folder, allowed, &path.display().to_string(), &source));
         }
     }
@@ -403,26 +489,41 @@ fn the_lock_file_beside_the_workspace_has_what_core_uses() {
         let from = text.find(start).unwrap() + start.len();
         text[from..].split(end).next().unwrap().to_owned()
     };
-    let manifest = section(&read("core/Cargo.toml"), "\n[dependencies]\n", "\n[");
-    let locked =
-        section(&read("plugins/symbolica/Cargo.lock"), "\nname = \"ketgrad-core\"\n", "\n]");
-    // Items of a feature that is not enabled are absent.
-    let features = section(&read("core/Cargo.toml"), "\n[features]\n", "\n[");
-    let default = features.lines().find(|line| line.starts_with("default =")).unwrap();
-    let on = |line: &&str| default.contains(&format!("\"{}\"", line.split(' ').next().unwrap()));
-    let on: Vec<&str> = features.lines().filter(on).collect();
-    let name = |line: &str| line.split(['.', ' ']).next().unwrap_or_default().to_owned();
-    let asked = |line: &&str| {
-        let dependency = format!("\"dep:{}\"", name(line));
-        !line.contains("optional = true") || on.iter().any(|feature| feature.contains(&dependency))
-    };
-    let used: Vec<String> = manifest.lines().filter(asked).map(name).collect();
-    assert!(["num-traits", "rayon"].iter().all(|name| used.iter().any(|u| u == name)), "{used:?}");
-    let missing: Vec<&String> = used
-        .iter()
-        .filter(|name| !locked.contains(&format!("\n \"{name}")) && !name.is_empty())
-        .collect();
-    assert!(missing.is_empty(), "run `cargo metadata` in plugins/symbolica: {missing:?}");
+    let lock = read("plugins/symbolica/Cargo.lock");
+    let mut found = BTreeSet::new();
+    for folder in parts().iter().map(|part| format!("core/{}", part.name)).chain(["core".into()]) {
+        let text = read(&format!("{folder}/Cargo.toml"));
+        let manifest = section(&text, "\n[dependencies]\n", "\n[");
+        let package = section(&text, "\nname = \"", "\"");
+        let locked = section(&lock, &format!("\nname = \"{package}\"\n"), "\n]");
+        // Items of a feature that is not enabled are absent.
+        let features = if text.contains("\n[features]\n") {
+            section(&text, "\n[features]\n", "\n[")
+        } else {
+            String::new()
+        };
+        let default = features.lines().find(|line| line.starts_with("default =")).unwrap_or("");
+        let on =
+            |line: &&str| default.contains(&format!("\"{}\"", line.split(' ').next().unwrap()));
+        let on: Vec<&str> = features.lines().filter(on).collect();
+        let name = |line: &str| line.split(['.', ' ']).next().unwrap_or_default().to_owned();
+        let asked = |line: &&str| {
+            let dependency = format!("\"dep:{}\"", name(line));
+            !line.contains("optional = true")
+                || on.iter().any(|feature| feature.contains(&dependency))
+        };
+        let used: Vec<String> = manifest.lines().filter(asked).map(name).collect();
+        let missing: Vec<&String> = used
+            .iter()
+            .filter(|name| !locked.contains(&format!("\n \"{name}")) && !name.is_empty())
+            .collect();
+        assert!(
+            missing.is_empty(),
+            "run `cargo update --workspace` in plugins/symbolica: {missing:?}"
+        );
+        found.extend(used);
+    }
+    assert!(["num-traits", "rayon"].iter().all(|name| found.contains(*name)), "{found:?}");
 }
 
 #[test]

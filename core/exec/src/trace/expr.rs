@@ -267,6 +267,7 @@ macro_rules! op_of {
         Number1::Atanh
     };
 }
+#[cfg(feature = "tape")]
 pub(crate) use op_of;
 
 /// Turns the name of a special function into its op.
@@ -287,6 +288,7 @@ macro_rules! special_op_of {
         Real1::Softplus
     };
 }
+#[cfg(feature = "tape")]
 pub(crate) use special_op_of;
 
 macro_rules! special {

@@ -11,10 +11,10 @@
 //! }
 //! ```
 
-use ketgrad_circuit::circuit::Circuit;
 use serde::{Deserialize, Deserializer, Serializer, de::Error as _, ser::Error as _};
 
 use super::{QasmOptions, parse};
+use crate::circuit::Circuit;
 
 /// Serializes a circuit as OpenQASM 3.
 ///
