@@ -387,6 +387,82 @@ fn comments_end_at_100_columns() {
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
 }
 
+/// Functions of more than 100 lines: interpreters of a table of operations, with an arm for each.
+/// Who looks for what is done about an operation finds it in one place.
+const LONG_FUNCTIONS: &[(&str, &str)] = &[
+    // What an instruction does: bytecode, arrays, small programs, machine code.
+    ("core/exec/src/exec/machine/run.rs", "run_routine"),
+    ("core/exec/src/exec/machine/arrays.rs", "structural"),
+    ("core/exec/src/exec/machine/elements.rs", "run_chunk"),
+    ("core/exec/src/exec/machine/small_program.rs", "run_small"),
+    ("core/exec/src/exec/machine/whole.rs", "on_arrays"),
+    ("core/exec/src/exec/machine/whole.rs", "whole"),
+    ("core/exec/src/exec/jit/lower/instruction.rs", "instruction"),
+    // The registers that an instruction names.
+    ("core/exec/src/exec/registers.rs", "visit"),
+    // The shapes, the meaning and the derivatives of an operation.
+    ("core/ir/src/ir/shape_rules.rs", "on_arrays"),
+    ("core/ir/src/staging/arrays.rs", "composed"),
+    ("core/ir/src/staging/builtin.rs", "builtin"),
+    ("core/ir/src/rules/arrays.rs", "pull"),
+    ("core/ir/src/rules/arrays.rs", "push"),
+    ("core/ir/src/adjoint/pullbacks.rs", "instruction"),
+    ("core/ir/src/adjoint/forward.rs", "instruction"),
+];
+
+/// The functions of a file with their numbers of lines, those of functions inside them left out.
+fn function_lengths(source: &str) -> Vec<(String, usize)> {
+    let lines: Vec<&str> = source.lines().collect();
+    let mut found: Vec<(String, usize)> = Vec::new();
+    // The functions that a line is in, by the indentation of their ends.
+    let mut open: Vec<(usize, String, usize)> = Vec::new();
+    for (k, line) in lines.iter().enumerate() {
+        let indent = line.len() - line.trim_start().len();
+        let code = line.trim_start();
+        let within = code.strip_prefix("pub(").and_then(|rest| rest.split_once(") "));
+        let words = within.map_or(code, |part| part.1).split('(').next().unwrap_or_default();
+        if let Some((before, name)) = words.split_once("fn ") {
+            let qualifiers = ["pub", "const", "unsafe", "async", "extern", "\"C\"", ""];
+            let name = name.split('<').next().unwrap_or_default();
+            let is_body = lines[k..]
+                .iter()
+                .find(|line| line.ends_with('{') || line.ends_with(';') || line.ends_with('}'))
+                .is_some_and(|line| line.ends_with('{'));
+            if is_body && before.split(' ').all(|word| qualifiers.contains(&word)) {
+                open.push((indent, name.to_owned(), 0));
+            }
+        }
+        if let Some(innermost) = open.last_mut() {
+            innermost.2 += 1;
+            if code == "}" && indent == innermost.0 {
+                let (_, name, length) = open.pop().unwrap();
+                found.push((name, length));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn functions_are_short_but_for_interpreters() {
+    let mut long = BTreeSet::new();
+    for (folder, _) in PACKAGES {
+        for (path, source) in sources_of(folder) {
+            let file = path.strip_prefix(root()).unwrap().display().to_string();
+            for (name, length) in function_lengths(&source) {
+                if length > 100 {
+                    long.insert((file.clone(), name));
+                }
+            }
+        }
+    }
+    let listed = LONG_FUNCTIONS.iter().map(|(file, name)| ((*file).to_owned(), (*name).to_owned()));
+    assert_eq!(long, listed.collect());
+    let nested =
+        "pub(in crate::a) fn outer(\n    x: u8,\n) {\n    fn inner() {\n        x\n    }\n}\n";
+    assert_eq!(function_lengths(nested), [("inner".to_owned(), 3), ("outer".to_owned(), 4)]);
+}
+
 /// Names that several types of one crate have on purpose, with the reason.
 const SHARED_NAMES: &[(&str, &[&str], &str)] = &[(
     "dsl",

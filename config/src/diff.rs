@@ -7,9 +7,10 @@ use ketgrad_core::{
     array::indices_text,
     emit::{emit_dot, emit_latex, emit_rust},
     exec::{Datum, Derivatives, DeriveError},
-    ir::Kind,
+    ir::{Kind, Param},
     text,
 };
+use ketgrad_plugin_host::Plugins;
 use num_complex::Complex;
 use serde_json::{Map, Value};
 
@@ -62,26 +63,93 @@ fn differentiate<T: Number>(
     let (program, entry) = program::parse(&name, &source, args.function.as_deref(), &plugins)?;
     let host = plugins.host();
     let limits = limits(common, memory::program(common.memory_limit));
-    let in_words = |e: &dyn std::fmt::Display| Failure::input(format_args!("{name}: {e}"));
-    let failed = |e: DeriveError| failed(&name, &source, &e, &plugins);
-    let mut f = Derivatives::<Complex<T>>::new(&program, &entry)
-        .map_err(failed)?
+    let task = DiffTask {
+        args,
+        common,
+        terminal,
+        start,
+        name: &name,
+        source: &source,
+        entry: &entry,
+        plugins: &plugins,
+    };
+    let f = Derivatives::<Complex<T>>::new(&program, &entry)
+        .map_err(|e| task.failed(e))?
         .with_host(&*host)
         .with_limits(limits)
         .with_level(args.level());
     if let Some(emit) = emit {
+        let text = task.emitted(&f, emit)?;
+        return Ok(answer(common, start, text.clone(), [("text", Value::from(text))]));
+    }
+
+    let at = task.at_point(f)?;
+    let result = at.f.program().functions[at.f.function()].result.clone();
+    if result != Kind::Real && args.memory_budget.is_some() {
+        let what = "--memory-budget is for a function that gives one real number";
+        return Err(task.in_words(&format_args!("{what}, but `{entry}` gives {result}")));
+    }
+    if result != Kind::Real && result.tangent().is_some() {
+        return task.jacobian(at, &result);
+    }
+    task.gradient(at)
+}
+
+/// A function to be differentiated, at a point.
+struct FunctionAtPoint<'h, T: Number> {
+    f: Derivatives<'h, Complex<T>>,
+    /// The parameters that it is differentiated by; the others are constants.
+    params: Vec<Param>,
+    /// The values of the parameters.
+    point: Vec<Datum<Complex<T>>>,
+}
+
+/// What was asked for, of which program.
+struct DiffTask<'a> {
+    args: &'a Diff,
+    common: &'a Common,
+    terminal: &'a Terminal,
+    start: Instant,
+    /// The name of the program.
+    name: &'a str,
+    /// The text of the program.
+    source: &'a str,
+    /// The name of the function.
+    entry: &'a str,
+    plugins: &'a Plugins,
+}
+
+impl DiffTask<'_> {
+    /// Returns a failure of the program as a whole.
+    fn in_words(&self, e: &dyn std::fmt::Display) -> Failure {
+        let name = self.name;
+        Failure::input(format_args!("{name}: {e}"))
+    }
+
+    /// Returns the failure of the program, underlined where it arose.
+    fn failed(&self, e: DeriveError) -> Failure {
+        failed(self.name, self.source, &e, self.plugins)
+    }
+
+    /// Returns the text of the function or of its derivatives.
+    fn emitted<T: Number>(
+        &self,
+        f: &Derivatives<'_, Complex<T>>,
+        emit: Emit,
+    ) -> Result<String, Failure> {
+        let failed = |e: DeriveError| self.failed(e);
         let text = match emit {
             Emit::Ir => f.ir(),
             Emit::Adjoint => {
                 let mut texts = f.adjoint().map_err(failed)?;
-                if args.order == 2 {
+                if self.args.order == 2 {
                     let (program, [_, along]) = f.second_derivative().map_err(failed)?;
                     texts.push(program.print(along));
                 }
                 texts.join("\n")
             }
             Emit::Rust | Emit::Latex | Emit::Dot => {
-                let (program, derivatives) = if args.order == 2 {
+                let (program, derivatives) = if self.args.order == 2 {
                     let (program, both) = f.second_derivative().map_err(failed)?;
                     (program, both.to_vec())
                 } else {
@@ -92,47 +160,61 @@ fn differentiate<T: Number>(
                     std::iter::once(f.function()).chain(derivatives.iter().copied()).collect();
                 match (emit, derivatives.last()) {
                     (Emit::Dot, Some(last)) => emit_dot(&program, *last),
-                    (Emit::Rust, _) => emit_rust(&program, &all).map_err(|e| in_words(&e))?,
+                    (Emit::Rust, _) => emit_rust(&program, &all).map_err(|e| self.in_words(&e))?,
                     _ => {
                         let texts: Result<Vec<String>, _> =
                             all.iter().map(|id| emit_latex(&program, *id)).collect();
-                        texts.map_err(|e| in_words(&e))?.join("\n")
+                        texts.map_err(|e| self.in_words(&e))?.join("\n")
                     }
                 }
             }
         };
-        return Ok(answer(common, start, text.clone(), [("text", Value::from(text))]));
+        Ok(text)
     }
 
-    let mut params = program.functions[f.function()].params.clone();
-    let mut point = arguments::<T>(&params, &args.at, args.params.as_deref())?;
-    if !args.by.is_empty() {
-        let unknown = args.by.iter().find(|name| params.iter().all(|p| p.name != **name));
-        if let Some(name) = unknown {
-            let failure = Failure::input(format_args!("--by: `{entry}` has no parameter `{name}`"));
-            return Err(failure.nearest(name, params.iter().map(|p| p.name.as_str())));
+    /// Reads the point, and makes constants of the parameters that `--by` leaves out.
+    fn at_point<'h, T: Number>(
+        &self,
+        mut f: Derivatives<'h, Complex<T>>,
+    ) -> Result<FunctionAtPoint<'h, T>, Failure> {
+        let (args, entry) = (self.args, self.entry);
+        let mut params = f.program().functions[f.function()].params.clone();
+        let mut point = arguments::<T>(&params, &args.at, args.params.as_deref())?;
+        if !args.by.is_empty() {
+            let unknown = args.by.iter().find(|name| params.iter().all(|p| p.name != **name));
+            if let Some(name) = unknown {
+                let failure =
+                    Failure::input(format_args!("--by: `{entry}` has no parameter `{name}`"));
+                return Err(failure.nearest(name, params.iter().map(|p| p.name.as_str())));
+            }
+            let given = params.into_iter().zip(point);
+            let (by, constants): (Vec<_>, Vec<_>) =
+                given.partition(|(p, _)| args.by.contains(&p.name));
+            for (param, value) in constants {
+                f = f.with_constant(&param.name, value).map_err(|e| self.failed(e))?;
+            }
+            (params, point) = by.into_iter().unzip();
         }
-        let given = params.into_iter().zip(point);
-        let (by, constants): (Vec<_>, Vec<_>) = given.partition(|(p, _)| args.by.contains(&p.name));
-        for (param, value) in constants {
-            f = f.with_constant(&param.name, value).map_err(failed)?;
-        }
-        (params, point) = by.into_iter().unzip();
+        Ok(FunctionAtPoint { f, params, point })
     }
-    let mut numbers = Numbers::default();
-    let result = f.program().functions[f.function()].result.clone();
-    if result != Kind::Real && args.memory_budget.is_some() {
-        let what = "--memory-budget is for a function that gives one real number";
-        return Err(in_words(&format_args!("{what}, but `{entry}` gives {result}")));
-    }
-    if result != Kind::Real && result.tangent().is_some() {
-        if args.order == 2 {
+
+    /// Computes the value and the Jacobian.
+    fn jacobian<T: Number>(
+        &self,
+        at: FunctionAtPoint<'_, T>,
+        result: &Kind,
+    ) -> Result<Box<dyn Answer>, Failure> {
+        let failed = |e: DeriveError| self.failed(e);
+        let (common, entry) = (self.common, self.entry);
+        let FunctionAtPoint { mut f, params, point } = at;
+        let mut numbers = Numbers::default();
+        if self.args.order == 2 {
             let what = "second derivatives are of a function that gives one real number";
-            return Err(in_words(&format_args!("{what}, but `{entry}` gives {result}")));
+            return Err(self.in_words(&format_args!("{what}, but `{entry}` gives {result}")));
         }
         let [mut rows, mut columns] = [const { Vec::new() }; 2];
         let y = differentiable(f.value(&point).map_err(failed)?);
-        y.iter().for_each(|y| leaves(&entry, &result, y, &mut rows));
+        y.iter().for_each(|y| leaves(entry, result, y, &mut rows));
         let tangents = params.iter().zip(&point).filter_map(|(p, x)| Some((p, x.zero_tangent()?)));
         tangents.for_each(|(p, x)| leaves(&p.name, &p.kind, &x, &mut columns));
         let names = [&rows, &columns].map(|list| parts(list));
@@ -152,52 +234,61 @@ fn differentiate<T: Number>(
                 named(matrix, &names[0], &names[1], ["derivative of", "by"], &mut numbers),
             ),
         ];
-        let short = start.elapsed() < SHORT;
-        let refused = |e| if short { located(e, &f, &point, 1, (&name, &source)) } else { e };
-        numbers.report(common, terminal).map_err(refused)?;
+        let short = self.start.elapsed() < SHORT;
+        let refused =
+            |e| if short { located(e, &f, &point, 1, (self.name, self.source)) } else { e };
+        numbers.report(common, self.terminal).map_err(refused)?;
         let text = object.iter().map(|(key, value)| in_text(key, value)).collect();
-        return Ok(answer(common, start, text, object));
+        Ok(answer(common, self.start, text, object))
     }
-    let ((value, gradient), mut whole, kept) = match args.memory_budget {
-        Some(bytes) => {
-            let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-            let mut f = f.with_memory(bytes).map_err(failed)?;
-            let found = f.value_and_gradient(&point).map_err(failed)?;
-            (found, None, Some([("memory", f.memory()), ("repeated_rounds", f.repeated())]))
+
+    /// Computes the value and the gradient, and the Hessian where second derivatives are asked for.
+    fn gradient<T: Number>(&self, at: FunctionAtPoint<'_, T>) -> Result<Box<dyn Answer>, Failure> {
+        let failed = |e: DeriveError| self.failed(e);
+        let (args, common) = (self.args, self.common);
+        let FunctionAtPoint { mut f, params, point } = at;
+        let mut numbers = Numbers::default();
+        let ((value, gradient), mut whole, kept) = match args.memory_budget {
+            Some(bytes) => {
+                let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+                let mut f = f.with_memory(bytes).map_err(failed)?;
+                let found = f.value_and_gradient(&point).map_err(failed)?;
+                (found, None, Some([("memory", f.memory()), ("repeated_rounds", f.repeated())]))
+            }
+            None => (f.value_and_gradient(&point).map_err(failed)?, Some(f), None),
+        };
+        let mut object = vec![("value", numbers.real(value, "the value"))];
+        let tangents = params.iter().filter(|p| p.kind.tangent().is_some());
+        let mut entries = Vec::new();
+        for (param, derivative) in tangents.zip(&gradient) {
+            leaves(&param.name, &param.kind, derivative, &mut entries);
         }
-        None => (f.value_and_gradient(&point).map_err(failed)?, Some(f), None),
-    };
-    let mut object = vec![("value", numbers.real(value, "the value"))];
-    let tangents = params.iter().filter(|p| p.kind.tangent().is_some());
-    let mut entries = Vec::new();
-    for (param, derivative) in tangents.zip(&gradient) {
-        leaves(&param.name, &param.kind, derivative, &mut entries);
-    }
-    let list: Map<String, Value> = entries
-        .iter()
-        .map(|(name, d)| (name.clone(), numbers.leaf(d, &format!("the derivative by {name}"))))
-        .collect();
-    object.push(("gradient", Value::Object(list)));
-    object.extend(kept.into_iter().flatten().map(|(key, n)| (key, Value::from(n))));
-    if let (2, Some(f)) = (args.order, &mut whole) {
-        let names = parts(&entries);
-        let mut needs = Needs::default();
-        needs.add("its numbers and their names", (names.len() as u128).pow(2) * NAMED);
-        needs.check("the Hessian", common.memory_limit)?;
-        let rows = f.hessian(&point).map_err(failed)?;
-        object.push((
-            "hessian",
-            named(rows, &names, &names, ["second derivative by", "and"], &mut numbers),
-        ));
-    }
-    numbers.report(common, terminal).map_err(|e| match &whole {
-        Some(f) if start.elapsed() < SHORT => {
-            located(e, f, &point, args.order.into(), (&name, &source))
+        let list: Map<String, Value> = entries
+            .iter()
+            .map(|(name, d)| (name.clone(), numbers.leaf(d, &format!("the derivative by {name}"))))
+            .collect();
+        object.push(("gradient", Value::Object(list)));
+        object.extend(kept.into_iter().flatten().map(|(key, n)| (key, Value::from(n))));
+        if let (2, Some(f)) = (args.order, &mut whole) {
+            let names = parts(&entries);
+            let mut needs = Needs::default();
+            needs.add("its numbers and their names", (names.len() as u128).pow(2) * NAMED);
+            needs.check("the Hessian", common.memory_limit)?;
+            let rows = f.hessian(&point).map_err(failed)?;
+            object.push((
+                "hessian",
+                named(rows, &names, &names, ["second derivative by", "and"], &mut numbers),
+            ));
         }
-        _ => e,
-    })?;
-    let text = object.iter().map(|(key, value)| in_text(key, value)).collect();
-    Ok(answer(common, start, text, object))
+        numbers.report(common, self.terminal).map_err(|e| match &whole {
+            Some(f) if self.start.elapsed() < SHORT => {
+                located(e, f, &point, args.order.into(), (self.name, self.source))
+            }
+            _ => e,
+        })?;
+        let text = object.iter().map(|(key, value)| in_text(key, value)).collect();
+        Ok(answer(common, self.start, text, object))
+    }
 }
 
 /// Returns a refusal of numbers that are not finite, with the place where the first of them is

@@ -9,13 +9,13 @@ mod errors;
 mod marginal;
 mod task;
 
-use std::{sync::Mutex, time::Instant};
+use std::{path::Path, sync::Mutex, time::Instant};
 
 use ketgrad_core::{
     circuit::{Circuit, Compact},
-    kernel::Operator,
+    kernel::{Executors, Operator},
     simulate::{Simulator, final_measurements, has_final_state, rounds_in_seconds},
-    state::bytes_needed,
+    state::{StateVector, bytes_needed},
 };
 use num_complex::Complex;
 use num_dual::DualNum;
@@ -29,14 +29,15 @@ use crate::{
     memory::Needs,
     noise::{Unwritten, note_readings, read_noisy},
     npy::{self, Number},
-    observables,
+    observables::{self, Parametric},
     options::{Common, Noisy, Precision, Run},
     params::Points,
     progress::Progress,
     report::Failure,
     terminal::{Answer, Terminal},
+    uncertainty::Sources,
 };
-use answer::Results;
+use answer::{Results, RunResult};
 use marginal::Marginal;
 use task::SweepTask;
 
@@ -92,55 +93,36 @@ fn simulate<T: Number + DualNum>(
     let observables = observables::read_all(&args.observables, circuit, given, false)?;
     let points = Points::read_with(circuit, observables::own_params(&observables, circuit), given)?;
     let sources = errors::sources(args, circuit, &points, given)?;
-    // From another state than |0…0> no qubit is idle, and nothing is known.
-    let compact = match &args.input {
-        Some(_) => {
-            check_width(circuit.n_qubits())?;
-            Compact::whole(circuit.clone())
-        }
-        None => circuit.folded().compact(),
-    };
-    let (declared, whole, circuit) = (circuit.n_qubits(), circuit, compact.circuit());
+    let compact = compacted(args, circuit)?;
+    let (whole, circuit) = (circuit, compact.circuit());
     let n_qubits = circuit.n_qubits();
     let executors = common.executors::<T>(circuit, terminal)?;
     let here = !stays_there::<T>(&executors, circuit);
     let density = on_density_matrices(args, noisy, circuit)?;
     let over_shots = !density && !has_final_state(circuit);
     if over_shots {
-        refuse_means(args, sources.is_some())?;
-        if circuit.has_channels() && !args.qubits.is_empty() && args.probabilities {
-            let message = "--qubits: the noise of this circuit is drawn shot by shot, so that there are no probabilities";
-            return Err(Failure::input(message)
-                .help("--shots counts the outcomes, --method density computes them exactly"));
-        }
+        refuse_exact(args, circuit, sources.is_some())?;
     }
     let marginal = match args.qubits.as_slice() {
         [] => None,
-        qubits => Some(Marginal::new(qubits, declared, &compact)?),
+        qubits => Some(Marginal::new(qubits, whole.n_qubits(), &compact)?),
     };
-    // A list or a file of all amplitudes has those of idle qubits, too.
-    let spreads = !compact.is_whole() && (common.json || args.output.is_some());
     let mut needs = needs::<T>(args, &compact, points.len(), here, density);
-    let names = args.shots.is_some() && !circuit.has_results()
-        || !common.json && (args.amplitudes || args.probabilities);
-    if names && marginal.is_none() && declared > MOST_NAMED {
-        let message = format!(
-            "basis states of {declared} qubits have names of as many bits: at most {MOST_NAMED} are written"
-        );
-        return Err(Failure::input(message).help("measure the qubits whose outcomes are asked for"));
-    }
-    if marginal.is_some() && args.probabilities {
-        let each = bytes_needed::<T>(args.qubits.len());
-        let what = format_args!("the probabilities of {} qubits", args.qubits.len());
-        needs.add(what, each.saturating_mul(points.len() as u128));
-    }
-    if spreads && marginal.is_none() && (args.keeps_state() || args.probabilities) {
-        let state = bytes_needed::<Complex<T>>(declared);
-        needs.add(
-            format_args!("the amplitudes of {declared} qubits"),
-            state.saturating_mul(points.len() as u128),
-        );
-    }
+    let setup = RunSetup {
+        args,
+        common,
+        terminal,
+        whole,
+        compact,
+        observables,
+        points,
+        sources,
+        density,
+        over_shots,
+        marginal,
+    };
+    setup.check_names()?;
+    setup.add_output_needs::<T>(&mut needs);
     let available = needs.check(
         &format!("a run of {n_qubits} {}", if n_qubits == 1 { "qubit" } else { "qubits" }),
         common.memory_limit,
@@ -152,79 +134,207 @@ fn simulate<T: Number + DualNum>(
         Some(path) => Some(read_input::<T>(path, n_qubits)?),
         None => None,
     };
-    let (threads, memory_limit) = (common.start_threads()?, Some(available));
-    // A density matrix has the amplitudes of twice as many qubits.
-    let width = if density { n_qubits.saturating_mul(2) } else { n_qubits };
-    let max_rounds = common.max_steps.unwrap_or_else(|| rounds_in_seconds(width));
-    let simulator = Simulator::new()
-        .with_executors(executors)
-        .with_threads(threads)
-        .with_memory_limit(memory_limit)
-        .with_max_rounds(max_rounds);
-    let progress = Mutex::new(Progress::new(terminal, "gates"));
-    let mut task = SweepTask {
-        args,
-        common,
-        whole,
-        compact: &compact,
-        simulator,
-        observables: &observables,
-        constant: None,
-        density,
-        marginal: marginal.as_ref(),
-        progress,
-    };
-    if observables.iter().all(|observable| observable.sum.params().is_empty()) {
-        task.constant = Some(task.observables(&points, 0)?.into_owned());
-    }
+    let task = setup.task(setup.simulator(executors, available)?)?;
 
     let start = Instant::now();
-    let (mut computed, backend) =
-        task.points(&points, start_state).map_err(|e| points.located(e))?;
-    if let Some(sources) = &sources {
-        let energy = parametric_of::<T>(
-            whole.clone(),
-            &observables,
-            args.input.as_deref(),
-            common,
-            terminal,
-        )?;
-        errors::add(&mut computed, sources, &energy, &points)?;
-    }
+    let (computed, backend) = setup.compute::<T>(&task, start_state)?;
     let seconds = start.elapsed().as_secs_f64();
     let SweepTask { simulator, progress, .. } = task;
     drop(progress);
     common.note_passed_over(&simulator.executors, terminal);
-    if over_shots && args.keeps_state() {
-        let rest = if args.observables.is_empty() {
-            ""
-        } else {
-            "; expectation values are means over shots"
-        };
-        terminal
-            .note(&format!("note: amplitudes and probabilities are those of the first shot{rest}"));
-    }
+    setup.note_first_shot();
 
-    let mut results = Results {
-        n_qubits: declared,
-        precision: common.precision().name(),
-        backend,
-        observables: observables.into_iter().map(|o| o.text).collect(),
-        points: computed,
-        sweep: points.sweep,
-        shots: args.shots,
-        amplitudes: args.amplitudes,
-        probabilities: args.probabilities,
-        variance: args.variance,
-        covariance: args.covariance,
-        marginal,
-        seconds,
-        json: common.json,
-        compact,
-    };
+    let (spreads, rows) = (setup.spreads(), setup.points.sweep.then_some(setup.points.len()));
+    let mut results = setup.into_results(computed, backend, seconds);
     if spreads && results.marginal.is_none() {
         results.spread()?;
     }
+    report_nonfinite(&results, common, terminal)?;
+    if let Some(path) = &args.output {
+        write_output(path, &mut results, rows, args.prints_state())?;
+    }
+    Ok(Box::new(results))
+}
+
+/// All that is known of the runs before anything is computed.
+struct RunSetup<'a> {
+    args: &'a Run,
+    common: &'a Common,
+    terminal: &'a Terminal,
+    /// The circuit.
+    whole: &'a Circuit,
+    /// The circuit on the qubits that it uses.
+    compact: Compact,
+    observables: Vec<Parametric>,
+    points: Points,
+    /// The sources of error, if an input has an error bar.
+    sources: Option<Sources>,
+    /// True if density matrices run the circuit.
+    density: bool,
+    /// True if the circuit is run shot by shot.
+    over_shots: bool,
+    /// The qubits that counts and probabilities are of, if not of all.
+    marginal: Option<Marginal>,
+}
+
+impl RunSetup<'_> {
+    /// Returns true if results are put in their places among those of all qubits: a list or a file
+    /// of all amplitudes has those of idle qubits, too.
+    fn spreads(&self) -> bool {
+        !self.compact.is_whole() && (self.common.json || self.args.output.is_some())
+    }
+
+    /// Refuses names of basis states that are too long to be written.
+    fn check_names(&self) -> Result<(), Failure> {
+        let (args, declared) = (self.args, self.whole.n_qubits());
+        let names = args.shots.is_some() && !self.compact.circuit().has_results()
+            || !self.common.json && (args.amplitudes || args.probabilities);
+        if names && self.marginal.is_none() && declared > MOST_NAMED {
+            let message = format!(
+                "basis states of {declared} qubits have names of as many bits: at most {MOST_NAMED} are written"
+            );
+            return Err(
+                Failure::input(message).help("measure the qubits whose outcomes are asked for")
+            );
+        }
+        Ok(())
+    }
+
+    /// Adds the memory of the probabilities of some qubits, and of the amplitudes of all.
+    fn add_output_needs<T: Number>(&self, needs: &mut Needs) {
+        let (args, declared, points) = (self.args, self.whole.n_qubits(), &self.points);
+        if self.marginal.is_some() && args.probabilities {
+            let each = bytes_needed::<T>(args.qubits.len());
+            let what = format_args!("the probabilities of {} qubits", args.qubits.len());
+            needs.add(what, each.saturating_mul(points.len() as u128));
+        }
+        if self.spreads() && self.marginal.is_none() && (args.keeps_state() || args.probabilities) {
+            let state = bytes_needed::<Complex<T>>(declared);
+            needs.add(
+                format_args!("the amplitudes of {declared} qubits"),
+                state.saturating_mul(points.len() as u128),
+            );
+        }
+    }
+
+    /// Starts the threads, and returns the simulator that may use so many bytes.
+    fn simulator(&self, executors: Executors, available: u64) -> Result<Simulator, Failure> {
+        let (threads, memory_limit) = (self.common.start_threads()?, Some(available));
+        let n_qubits = self.compact.circuit().n_qubits();
+        // A density matrix has the amplitudes of twice as many qubits.
+        let width = if self.density { n_qubits.saturating_mul(2) } else { n_qubits };
+        let max_rounds = self.common.max_steps.unwrap_or_else(|| rounds_in_seconds(width));
+        Ok(Simulator::new()
+            .with_executors(executors)
+            .with_threads(threads)
+            .with_memory_limit(memory_limit)
+            .with_max_rounds(max_rounds))
+    }
+
+    /// Returns the computing part, with the observables if they have no parameters.
+    fn task(&self, simulator: Simulator) -> Result<SweepTask<'_>, Failure> {
+        let progress = Mutex::new(Progress::new(self.terminal, "gates"));
+        let mut task = SweepTask {
+            args: self.args,
+            common: self.common,
+            whole: self.whole,
+            compact: &self.compact,
+            simulator,
+            observables: &self.observables,
+            constant: None,
+            density: self.density,
+            marginal: self.marginal.as_ref(),
+            progress,
+        };
+        if self.observables.iter().all(|observable| observable.sum.params().is_empty()) {
+            task.constant = Some(task.observables(&self.points, 0)?.into_owned());
+        }
+        Ok(task)
+    }
+
+    /// Computes all runs, with the error bars of their expectation values; returns the name of the
+    /// backend, too.
+    fn compute<T: Number + DualNum>(
+        &self,
+        task: &SweepTask<'_>,
+        start_state: Option<StateVector<Complex<T>>>,
+    ) -> Result<(Vec<RunResult<T>>, String), Failure> {
+        let points = &self.points;
+        let (mut computed, backend) =
+            task.points(points, start_state).map_err(|e| points.located(e))?;
+        if let Some(sources) = &self.sources {
+            let energy = parametric_of::<T>(
+                self.whole.clone(),
+                &self.observables,
+                self.args.input.as_deref(),
+                self.common,
+                self.terminal,
+            )?;
+            errors::add(&mut computed, sources, &energy, points)?;
+        }
+        Ok((computed, backend))
+    }
+
+    /// Says that states are those of the first shot, if there are others.
+    fn note_first_shot(&self) {
+        if self.over_shots && self.args.keeps_state() {
+            let rest = if self.args.observables.is_empty() {
+                ""
+            } else {
+                "; expectation values are means over shots"
+            };
+            self.terminal.note(&format!(
+                "note: amplitudes and probabilities are those of the first shot{rest}"
+            ));
+        }
+    }
+
+    /// Returns the results, of what was computed in so many seconds.
+    fn into_results<T>(
+        self,
+        computed: Vec<RunResult<T>>,
+        backend: String,
+        seconds: f64,
+    ) -> Results<T> {
+        let RunSetup { args, common, .. } = self;
+        Results {
+            n_qubits: self.whole.n_qubits(),
+            precision: common.precision().name(),
+            backend,
+            observables: self.observables.into_iter().map(|o| o.text).collect(),
+            points: computed,
+            sweep: self.points.sweep,
+            shots: args.shots,
+            amplitudes: args.amplitudes,
+            probabilities: args.probabilities,
+            variance: args.variance,
+            covariance: args.covariance,
+            marginal: self.marginal,
+            seconds,
+            json: common.json,
+            compact: self.compact,
+        }
+    }
+}
+
+/// Returns the circuit on the qubits that it uses.
+fn compacted(args: &Run, circuit: &Circuit) -> Result<Compact, Failure> {
+    // From another state than |0…0> no qubit is idle, and nothing is known.
+    match &args.input {
+        Some(_) => {
+            check_width(circuit.n_qubits())?;
+            Ok(Compact::whole(circuit.clone()))
+        }
+        None => Ok(circuit.folded().compact()),
+    }
+}
+
+/// Refuses numbers that are not finite, or notes that null replaces them.
+fn report_nonfinite<T: Number>(
+    results: &Results<T>,
+    common: &Common,
+    terminal: &Terminal,
+) -> Result<(), Failure> {
     if let Some((count, first)) = results.nonfinite() {
         if !common.allow_nonfinite {
             return Err(Failure::input(first).help("--allow-nonfinite prints null instead"));
@@ -232,19 +342,37 @@ fn simulate<T: Number + DualNum>(
         let all = if count > 1 { format!(", the first of {count}") } else { String::new() };
         terminal.note(&format!("note: {first}{all}; null stands for it in JSON"));
     }
-    if let Some(path) = &args.output {
-        let states: Vec<_> =
-            results.points.iter().filter_map(|point| point.state.as_ref()).collect();
-        let rows = points.sweep.then_some(points.len());
-        write_whole(path, |out| npy::write_states(&states, declared, rows, out))?;
-        if !args.prints_state() {
-            results.points.iter_mut().for_each(|point| point.state = None);
-        }
-    }
-    Ok(Box::new(results))
+    Ok(())
 }
 
-/// Refuses what is exact of a circuit that is run shot by shot.
+/// Writes the states to a file, in rows if there are several, and drops those that are not printed.
+fn write_output<T: Number>(
+    path: &Path,
+    results: &mut Results<T>,
+    rows: Option<usize>,
+    prints_state: bool,
+) -> Result<(), Failure> {
+    let states: Vec<_> = results.points.iter().filter_map(|point| point.state.as_ref()).collect();
+    write_whole(path, |out| npy::write_states(&states, results.n_qubits, rows, out))?;
+    if !prints_state {
+        results.points.iter_mut().for_each(|point| point.state = None);
+    }
+    Ok(())
+}
+
+/// Refuses what is exact of a circuit that is run shot by shot, the probabilities of some qubits
+/// included where noise is drawn.
+fn refuse_exact(args: &Run, circuit: &Circuit, error_bars: bool) -> Result<(), Failure> {
+    refuse_means(args, error_bars)?;
+    if circuit.has_channels() && !args.qubits.is_empty() && args.probabilities {
+        let message = "--qubits: the noise of this circuit is drawn shot by shot, so that there are no probabilities";
+        return Err(Failure::input(message)
+            .help("--shots counts the outcomes, --method density computes them exactly"));
+    }
+    Ok(())
+}
+
+/// Refuses what is exact about expectation values of a circuit that is run shot by shot.
 fn refuse_means(args: &Run, error_bars: bool) -> Result<(), Failure> {
     let what = match args {
         Run { variance: true, .. } => "--variance",

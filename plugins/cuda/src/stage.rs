@@ -9,7 +9,7 @@ use ketgrad_core::{
     basis::scatter_bits,
     plan::{
         BinaryAngle,
-        layout::{Layout, Obstacles, Parity, Placed, PlacedPhase, PlacedProbe},
+        layout::{Layout, Line, Obstacles, Parity, Placed, PlacedPhase, PlacedProbe},
     },
 };
 
@@ -128,19 +128,7 @@ fn write(
     };
     let several = layout.ops.len() > 1;
     let first_step = w.here();
-    let mut rest = layout.ops;
-    if layout.signs != Parity::default() {
-        let Parity { inner, outer } = layout.signs;
-        rest.push(Placed::Phase(PlacedPhase { inner, outer, angle: BinaryAngle::HALF_TURN }));
-    }
-    while !rest.is_empty() {
-        if form.matrices {
-            rest = w.matrices(rest);
-        }
-        if !rest.is_empty() {
-            rest = w.step(rest);
-        }
-    }
+    w.steps(layout.ops, layout.signs);
     let steps = w.tables.len() as u32;
     w.tables();
     let looks = std::mem::take(&mut w.overlap_probes);
@@ -154,24 +142,9 @@ fn write(
     let outside = runs(w.outside);
     let inside = runs(layout.inside.iter().fold(0, |mask, q| mask | 1 << q));
     let (outside_at, inside_at) = (w.runs(&outside), w.runs(&inside));
-    let high = w.here();
-    for place in (0..1usize << bits).step_by(STAGE_THREADS) {
-        w.program.long(scatter_bits(place, &layout.inside) as u64);
-        let left = ones(place).fold(0, |s, bit| s ^ slot(layout.exit[bit].vector, form.banks));
-        w.program.words.extend([slot(place, form.banks) as u32, left as u32]);
-    }
-    let exit = w.here();
-    for line in &layout.exit {
-        w.program.words.push(slot(line.vector, form.banks) as u32);
-    }
-    let shifts = w.here();
-    let mut shift_count = 0;
-    for line in layout.exit.iter().filter(|l| l.outer != 0 || l.flip) {
-        let (outer, by) =
-            (extract(line.outer, w.outside) as u32, slot(line.vector, form.banks) as u32);
-        w.program.words.extend([outer, u32::from(line.flip), by]);
-        shift_count += 1;
-    }
+    let high = w.high_places(&layout.inside, &layout.exit);
+    let exit = w.exit_slots(&layout.exit);
+    let (shifts, shift_count) = w.shifts(&layout.exit);
     let scale = w.program.complex([scale].into_iter());
     let header = [
         bits as u32,
@@ -209,6 +182,23 @@ fn write(
 impl StageWriter<'_> {
     fn here(&self) -> u32 {
         self.program.words.len() as u32
+    }
+
+    /// Writes the steps of all operations, and of the places that are negated at the end.
+    fn steps(&mut self, ops: Vec<Placed>, signs: Parity) {
+        let mut rest = ops;
+        if signs != Parity::default() {
+            let Parity { inner, outer } = signs;
+            rest.push(Placed::Phase(PlacedPhase { inner, outer, angle: BinaryAngle::HALF_TURN }));
+        }
+        while !rest.is_empty() {
+            if self.form.matrices {
+                rest = self.matrices(rest);
+            }
+            if !rest.is_empty() {
+                rest = self.step(rest);
+            }
+        }
     }
 
     /// Writes a step for each matrix that can be first, and returns the rest.
@@ -422,6 +412,44 @@ impl StageWriter<'_> {
         let at = self.here();
         self.program.words.extend(runs.iter().flatten().map(|x| *x as u32));
         at
+    }
+
+    /// Writes the index of each place k `STAGE_THREADS`, its slot, and what it adds to the slot at
+    /// the end, and returns the index of the first word.
+    fn high_places(&mut self, inside: &[usize], exit: &[Line]) -> u32 {
+        let (high, banks) = (self.here(), self.form.banks);
+        for place in (0..1usize << self.bits).step_by(STAGE_THREADS) {
+            self.program.long(scatter_bits(place, inside) as u64);
+            let left = ones(place).fold(0, |s, bit| s ^ slot(exit[bit].vector, banks));
+            self.program.words.extend([slot(place, banks) as u32, left as u32]);
+        }
+        high
+    }
+
+    /// Writes the slots of the vectors of the logical qubits at the end, and returns the index of
+    /// the first.
+    fn exit_slots(&mut self, exit: &[Line]) -> u32 {
+        let at = self.here();
+        for line in exit {
+            self.program.words.push(slot(line.vector, self.form.banks) as u32);
+        }
+        at
+    }
+
+    /// Writes the shifts of the slots at the end, and returns the index of the first word and
+    /// their number.
+    fn shifts(&mut self, exit: &[Line]) -> (u32, u32) {
+        let shifts = self.here();
+        let mut shift_count = 0;
+        for line in exit.iter().filter(|l| l.outer != 0 || l.flip) {
+            let (outer, by) = (
+                extract(line.outer, self.outside) as u32,
+                slot(line.vector, self.form.banks) as u32,
+            );
+            self.program.words.extend([outer, u32::from(line.flip), by]);
+            shift_count += 1;
+        }
+        (shifts, shift_count)
     }
 }
 

@@ -172,98 +172,43 @@ enum MatrixSymmetry {
     Hermitian,
 }
 
-/// The entries of a text in the MatrixMarket format.
+/// Header of a text in the MatrixMarket format.
+#[derive(Clone, Copy)]
+struct MarketHeader {
+    /// True for coordinates, false for an array of columns.
+    is_sparse: bool,
+    is_complex: bool,
+    symmetry: MatrixSymmetry,
+}
+
+/// Returns the entries of a text in the MatrixMarket format.
 fn market_entries(
     text: &str,
     n_qubits: usize,
 ) -> Result<Vec<(usize, usize, Complex<f64>)>, ObservableError> {
-    let failed = |line: usize, why: &str| ObservableError {
-        column: None,
-        problem: ObservableProblem::MatrixMarket { line: line + 1, why: why.to_owned() },
-    };
     let mut lines = text.lines().enumerate();
     let (_, header) = lines.next().unwrap_or((0, ""));
-    let words: Vec<String> = header.split_whitespace().map(str::to_ascii_lowercase).collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let [
-        _,
-        "matrix",
-        format @ ("coordinate" | "array"),
-        kind @ ("real" | "integer" | "complex"),
-        symmetry,
-    ] = words[..]
-    else {
-        let expected = "expected `%%MatrixMarket matrix`, `coordinate` or `array`, `real`, `integer` or `complex`, and `general`, \
-                            `symmetric` or `hermitian`";
-        return Err(failed(0, expected));
-    };
-    let symmetry = match symmetry {
-        "general" => MatrixSymmetry::General,
-        "symmetric" => MatrixSymmetry::Symmetric,
-        "hermitian" => MatrixSymmetry::Hermitian,
-        _ => return Err(failed(0, "an observable is `general`, `symmetric` or `hermitian`")),
-    };
+    let header = market_header(header)?;
+    let MarketHeader { is_sparse, symmetry, .. } = header;
     let mut lines = lines.filter(|(_, line)| !(line.starts_with('%') || line.trim().is_empty()));
     let mut next =
         || lines.next().map(|(at, line)| (at, line.split_whitespace().collect::<Vec<&str>>()));
-    let (at, sizes) = next().ok_or_else(|| failed(0, "the sizes are missing"))?;
-    let sizes: Option<Vec<usize>> = sizes.iter().map(|word| word.parse().ok()).collect();
-    let is_sparse = format == "coordinate";
-    let (rows, columns, count) = match (sizes.as_deref(), is_sparse) {
-        (Some(&[rows, columns, count]), true) => (rows, columns, count),
-        (Some(&[rows, columns]), false) => {
-            let below = rows.saturating_mul(rows.saturating_add(1)) / 2;
-            (
-                rows,
-                columns,
-                if symmetry == MatrixSymmetry::General {
-                    rows.saturating_mul(columns)
-                } else {
-                    below
-                },
-            )
-        }
-        _ => {
-            return Err(failed(
-                at,
-                "expected the numbers of rows and columns, and in coordinates that of entries",
-            ));
-        }
-    };
-    if rows != columns
-        || u32::try_from(n_qubits).ok().and_then(|n| 1usize.checked_shl(n)) != Some(rows)
-    {
-        let why = format!(
-            "{rows} rows and {columns} columns are not 2^{n_qubits} of each, as {n_qubits} qubits have"
-        );
-        return Err(failed(at, &why));
-    }
+    let (at, sizes) = next().ok_or_else(|| market_error(0, "the sizes are missing"))?;
+    let (rows, count) = market_sizes(at, &sizes, header, n_qubits)?;
     let mut entries = Vec::new();
     let (mut row, mut column) = (0, 0);
     for _ in 0..count {
         let (at, words) = next().ok_or_else(|| {
-            failed(
+            market_error(
                 text.lines().count() - 1,
                 "the text ends here, before all the entries that it announces",
             )
         })?;
         let (place, numbers) = words.split_at(if is_sparse { 2.min(words.len()) } else { 0 });
         if is_sparse {
-            let index = |k: usize| {
-                place.get(k)?.parse::<usize>().ok()?.checked_sub(1).filter(|i| *i < rows)
-            };
-            (row, column) = index(0).zip(index(1)).ok_or_else(|| {
-                failed(at, "expected a row and a column, counted from 1, within the matrix")
-            })?;
+            (row, column) = market_place(at, place, rows)?;
         }
-        let number = |k: usize| numbers.get(k)?.parse::<f64>().ok();
-        let value = match (kind, numbers.len()) {
-            ("complex", 2) => number(0).zip(number(1)).map(|(re, im)| Complex::new(re, im)),
-            ("real" | "integer", 1) => number(0).map(Complex::from),
-            _ => None,
-        };
-        let value =
-            value.ok_or_else(|| failed(at, "expected a number, or two for a complex one"))?;
+        let value = market_value(at, numbers, header)?;
         entries.push((row, column, value));
         if symmetry != MatrixSymmetry::General && row != column {
             let other = if symmetry == MatrixSymmetry::Hermitian { value.conj() } else { value };
@@ -278,7 +223,104 @@ fn market_entries(
         }
     }
     if let Some((at, _)) = next() {
-        return Err(failed(at, "there are more entries than were announced"));
+        return Err(market_error(at, "there are more entries than were announced"));
     }
     Ok(entries)
+}
+
+/// Returns the error of a line, counted from 0, of a text in the MatrixMarket format.
+fn market_error(line: usize, why: &str) -> ObservableError {
+    ObservableError {
+        column: None,
+        problem: ObservableProblem::MatrixMarket { line: line + 1, why: why.to_owned() },
+    }
+}
+
+/// Reads the first line of a text in the MatrixMarket format.
+fn market_header(line: &str) -> Result<MarketHeader, ObservableError> {
+    let words: Vec<String> = line.split_whitespace().map(str::to_ascii_lowercase).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let [
+        _,
+        "matrix",
+        format @ ("coordinate" | "array"),
+        kind @ ("real" | "integer" | "complex"),
+        symmetry,
+    ] = words[..]
+    else {
+        let expected = "expected `%%MatrixMarket matrix`, `coordinate` or `array`, `real`, `integer` or `complex`, and `general`, \
+                            `symmetric` or `hermitian`";
+        return Err(market_error(0, expected));
+    };
+    let symmetry = match symmetry {
+        "general" => MatrixSymmetry::General,
+        "symmetric" => MatrixSymmetry::Symmetric,
+        "hermitian" => MatrixSymmetry::Hermitian,
+        _ => return Err(market_error(0, "an observable is `general`, `symmetric` or `hermitian`")),
+    };
+    Ok(MarketHeader { is_sparse: format == "coordinate", is_complex: kind == "complex", symmetry })
+}
+
+/// Reads the line of the sizes, and returns the numbers of rows and of stored entries.
+fn market_sizes(
+    at: usize,
+    sizes: &[&str],
+    header: MarketHeader,
+    n_qubits: usize,
+) -> Result<(usize, usize), ObservableError> {
+    let sizes: Option<Vec<usize>> = sizes.iter().map(|word| word.parse().ok()).collect();
+    let (rows, columns, count) = match (sizes.as_deref(), header.is_sparse) {
+        (Some(&[rows, columns, count]), true) => (rows, columns, count),
+        (Some(&[rows, columns]), false) => {
+            let below = rows.saturating_mul(rows.saturating_add(1)) / 2;
+            (
+                rows,
+                columns,
+                if header.symmetry == MatrixSymmetry::General {
+                    rows.saturating_mul(columns)
+                } else {
+                    below
+                },
+            )
+        }
+        _ => {
+            return Err(market_error(
+                at,
+                "expected the numbers of rows and columns, and in coordinates that of entries",
+            ));
+        }
+    };
+    if rows != columns
+        || u32::try_from(n_qubits).ok().and_then(|n| 1usize.checked_shl(n)) != Some(rows)
+    {
+        let why = format!(
+            "{rows} rows and {columns} columns are not 2^{n_qubits} of each, as {n_qubits} qubits have"
+        );
+        return Err(market_error(at, &why));
+    }
+    Ok((rows, count))
+}
+
+/// Reads the row and the column of an entry in coordinates, and returns them counted from 0.
+fn market_place(at: usize, place: &[&str], rows: usize) -> Result<(usize, usize), ObservableError> {
+    let index =
+        |k: usize| place.get(k)?.parse::<usize>().ok()?.checked_sub(1).filter(|i| *i < rows);
+    index(0).zip(index(1)).ok_or_else(|| {
+        market_error(at, "expected a row and a column, counted from 1, within the matrix")
+    })
+}
+
+/// Reads the value of an entry: one number, or two for a complex one.
+fn market_value(
+    at: usize,
+    numbers: &[&str],
+    header: MarketHeader,
+) -> Result<Complex<f64>, ObservableError> {
+    let number = |k: usize| numbers.get(k)?.parse::<f64>().ok();
+    let value = match (header.is_complex, numbers.len()) {
+        (true, 2) => number(0).zip(number(1)).map(|(re, im)| Complex::new(re, im)),
+        (false, 1) => number(0).map(Complex::from),
+        _ => None,
+    };
+    value.ok_or_else(|| market_error(at, "expected a number, or two for a complex one"))
 }

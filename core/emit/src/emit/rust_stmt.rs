@@ -72,86 +72,17 @@ impl RustWriter<'_, '_> {
                 let line = format!("let {}: {kind};", self.binding(*v));
                 self.line(&line);
             }
-            EmitStmt::Let(v, value) => {
-                let text = self.expr(value);
-                let kind = &self.body.vars[v.0].kind;
-                let untyped = self.is_untyped(value);
-                let kind = if untyped && matches!(kind, Kind::Real | Kind::Int) {
-                    format!(": {}", self.file.kind(kind))
-                } else {
-                    self.untyped.extend(untyped.then_some(*v));
-                    String::new()
-                };
-                let line = format!("let {}{kind} = {text};", self.binding(*v));
-                self.line(&line);
-            }
-            EmitStmt::Assign(pairs) => {
-                let line = match pairs.as_slice() {
-                    [(v, value)] => self.assignment(*v, value),
-                    many => {
-                        let to: Vec<&str> = many.iter().map(|p| self.var(p.0)).collect();
-                        let to = to.join(", ");
-                        let from: Vec<String> = many.iter().map(|p| self.expr(&p.1)).collect();
-                        format!("({to}) = ({});", from.join(", "))
-                    }
-                };
-                self.line(&line);
-            }
-            EmitStmt::Open(new, vars, value) => {
-                let names = vars.iter().map(|v| match v {
-                    Some(v) if *new => self.binding(*v),
-                    Some(v) => self.var(*v).to_owned(),
-                    None => "_".to_owned(),
-                });
-                let mut names = names.collect::<Vec<_>>().join(", ");
-                if vars.len() == 1 {
-                    names.push(',');
-                }
-                if *new && self.is_untyped(value) {
-                    self.untyped.extend(vars.iter().flatten().copied());
-                }
-                let value = self.expr(value);
-                self.line(&format!("{}({names}) = {value};", if *new { "let " } else { "" }));
-            }
+            EmitStmt::Let(v, value) => self.let_binding(*v, value),
+            EmitStmt::Assign(pairs) => self.assign(pairs),
+            EmitStmt::Open(new, vars, value) => self.open(*new, vars, value),
             EmitStmt::Change(how, v, i, x) => self.change(*how, *v, i, x),
             EmitStmt::Effect(e) => {
                 let e = self.expr(e);
                 self.line(&format!("{e};"));
             }
             EmitStmt::Push(level, value) => self.record(*level, value),
-            EmitStmt::If(c, yes, no) => {
-                let mut head = format!("if {} {{", self.expr(c));
-                let (mut yes, mut no) = (yes, no);
-                loop {
-                    self.line(&head);
-                    self.inner(yes);
-                    match no.as_slice() {
-                        [] => break self.line("}"),
-                        [EmitStmt::If(c, y, n)] => {
-                            head = format!("}} else if {} {{", self.expr(c));
-                            (yes, no) = (y, n);
-                        }
-                        _ => {
-                            self.line("} else {");
-                            self.inner(no);
-                            break self.line("}");
-                        }
-                    }
-                }
-            }
-            EmitStmt::Switch(index, arms) => {
-                let index = self.expr(index);
-                self.line(&format!("match {index} {{"));
-                self.depth += 1;
-                for (k, arm) in arms.iter().enumerate() {
-                    let pattern = if k + 1 == arms.len() { "_".to_owned() } else { k.to_string() };
-                    self.line(&format!("{pattern} => {{"));
-                    self.inner(arm);
-                    self.line("}");
-                }
-                self.depth -= 1;
-                self.line("}");
-            }
+            EmitStmt::If(c, yes, no) => self.conditional(c, yes, no),
+            EmitStmt::Switch(index, arms) => self.switch(index, arms),
             EmitStmt::Loop(l, body) => self.breakable(*l, "loop", body),
             EmitStmt::While(l, c, body) => {
                 let head = format!("while {}", self.expr(c));
@@ -179,6 +110,90 @@ impl RustWriter<'_, '_> {
                 self.line(&format!("return {e};"));
             }
         }
+    }
+
+    /// Writes a new variable, with its type if its value does not determine it.
+    fn let_binding(&mut self, v: Var, value: &EmitExpr) {
+        let text = self.expr(value);
+        let kind = &self.body.vars[v.0].kind;
+        let untyped = self.is_untyped(value);
+        let kind = if untyped && matches!(kind, Kind::Real | Kind::Int) {
+            format!(": {}", self.file.kind(kind))
+        } else {
+            self.untyped.extend(untyped.then_some(v));
+            String::new()
+        };
+        let line = format!("let {}{kind} = {text};", self.binding(v));
+        self.line(&line);
+    }
+
+    /// Writes new values of variables, all at once.
+    fn assign(&mut self, pairs: &[(Var, EmitExpr)]) {
+        let line = match pairs {
+            [(v, value)] => self.assignment(*v, value),
+            many => {
+                let to: Vec<&str> = many.iter().map(|p| self.var(p.0)).collect();
+                let to = to.join(", ");
+                let from: Vec<String> = many.iter().map(|p| self.expr(&p.1)).collect();
+                format!("({to}) = ({});", from.join(", "))
+            }
+        };
+        self.line(&line);
+    }
+
+    /// Writes the fields of a tuple as variables, which may be new.
+    fn open(&mut self, new: bool, vars: &[Option<Var>], value: &EmitExpr) {
+        let names = vars.iter().map(|v| match v {
+            Some(v) if new => self.binding(*v),
+            Some(v) => self.var(*v).to_owned(),
+            None => "_".to_owned(),
+        });
+        let mut names = names.collect::<Vec<_>>().join(", ");
+        if vars.len() == 1 {
+            names.push(',');
+        }
+        if new && self.is_untyped(value) {
+            self.untyped.extend(vars.iter().flatten().copied());
+        }
+        let value = self.expr(value);
+        self.line(&format!("{}({names}) = {value};", if new { "let " } else { "" }));
+    }
+
+    /// Writes an `if`; an `else` that is one `if` alone becomes an `else if`.
+    fn conditional(&mut self, c: &EmitExpr, yes: &[EmitStmt], no: &[EmitStmt]) {
+        let mut head = format!("if {} {{", self.expr(c));
+        let (mut yes, mut no) = (yes, no);
+        loop {
+            self.line(&head);
+            self.inner(yes);
+            match no {
+                [] => break self.line("}"),
+                [EmitStmt::If(c, y, n)] => {
+                    head = format!("}} else if {} {{", self.expr(c));
+                    (yes, no) = (y.as_slice(), n.as_slice());
+                }
+                _ => {
+                    self.line("} else {");
+                    self.inner(no);
+                    break self.line("}");
+                }
+            }
+        }
+    }
+
+    /// Writes a `match` of the arms of an integer.
+    fn switch(&mut self, index: &EmitExpr, arms: &[Vec<EmitStmt>]) {
+        let index = self.expr(index);
+        self.line(&format!("match {index} {{"));
+        self.depth += 1;
+        for (k, arm) in arms.iter().enumerate() {
+            let pattern = if k + 1 == arms.len() { "_".to_owned() } else { k.to_string() };
+            self.line(&format!("{pattern} => {{"));
+            self.inner(arm);
+            self.line("}");
+        }
+        self.depth -= 1;
+        self.line("}");
     }
 
     /// Formats the result of a function. Cotangents of arrays may be shorter than these while they

@@ -301,71 +301,15 @@ impl ProgramWriter<'_, '_> {
                 let line = format!("let {mutable}{} = {value};", self.var(*v));
                 self.line(&line);
             }
-            EmitStmt::Assign(pairs) => match pairs.as_slice() {
-                [(v, value)] => {
-                    let value = self.settled(value)?;
-                    let line = format!("{} = {value};", self.var(*v));
-                    self.line(&line);
-                }
-                many => {
-                    let values: Result<Vec<String>, _> =
-                        many.iter().map(|p| self.settled(&p.1)).collect();
-                    let vars: Vec<Option<Var>> = many.iter().map(|p| Some(p.0)).collect();
-                    self.together(&vars, &format!("({})", values?.join(", ")));
-                }
-            },
-            EmitStmt::Open(new, vars, value) => {
-                let value = self.settled(value)?;
-                if *new && vars.len() > 1 {
-                    let names: Vec<String> = (vars.iter().enumerate())
-                        .map(|(k, v)| v.map_or(format!("unused_{k}"), |v| self.var(v).to_owned()))
-                        .collect();
-                    self.line(&format!("let ({}) = {value};", names.join(", ")));
-                } else if let ([Some(v)], new) = (vars.as_slice(), *new) {
-                    let line =
-                        format!("{}{} = {value}.0;", if new { "let " } else { "" }, self.var(*v));
-                    self.line(&line);
-                } else {
-                    self.together(vars, &value);
-                }
-            }
-            EmitStmt::Change(how, v, i, x) => {
-                let (i, x) = (self.settled(i)?, self.settled(x)?);
-                let kind = self.body.vars[v.0].kind.clone();
-                let name = self.var(*v).to_owned();
-                let line = match how {
-                    InPlaceUpdate::Set => format!("{name}[{i}] = {x};"),
-                    InPlaceUpdate::Add => format!("{name}[{i}] += {x};"),
-                    InPlaceUpdate::Put => {
-                        format!("{name} = {}({name}, {i}, {x});", self.helper("put", &kind))
-                    }
-                    InPlaceUpdate::AddAt => {
-                        format!("{name} = {}({name}, {i}, {x});", self.helper("add_at", &kind))
-                    }
-                };
-                self.line(&line);
-            }
+            EmitStmt::Assign(pairs) => self.assign(pairs)?,
+            EmitStmt::Open(new, vars, value) => self.open(*new, vars, value)?,
+            EmitStmt::Change(how, v, i, x) => self.change(*how, *v, i, x)?,
             EmitStmt::Effect(e) => {
                 let e = self.settled(e)?;
                 self.line(&format!("{e};"));
             }
             EmitStmt::Push(_, value) => self.push(value)?,
-            EmitStmt::If(c, yes, no) => {
-                let c = self.settled(c)?;
-                self.line(&format!("if {c} {{"));
-                self.depth += 1;
-                self.list(yes)?;
-                self.depth -= 1;
-                if no.is_empty() {
-                    self.line("}");
-                } else {
-                    self.line("} else {");
-                    self.depth += 1;
-                    self.list(no)?;
-                    self.depth -= 1;
-                    self.line("}");
-                }
-            }
+            EmitStmt::If(c, yes, no) => self.conditional(c, yes, no)?,
             EmitStmt::Switch(index, arms) => {
                 let index = self.settled(index)?;
                 self.line(&format!("let way = {index};"));
@@ -377,22 +321,7 @@ impl ProgramWriter<'_, '_> {
                 return Err(self.unspeakable("it leaves several loops or blocks at once"));
             }
             EmitStmt::Loop(_, body) => self.block("while true", body)?,
-            EmitStmt::While(_, c, body) => {
-                let mut pops = false;
-                c.each_op(&mut |op, _, _| pops |= matches!(op, Op::Pop { .. }));
-                if pops {
-                    self.line("while true {");
-                    self.depth += 1;
-                    let stop = self.settled(&c.clone().not())?;
-                    self.line(&format!("if {stop} {{ break; }}"));
-                    self.list(body)?;
-                    self.depth -= 1;
-                    self.line("}");
-                } else {
-                    let c = self.settled(c)?;
-                    self.block(&format!("while {c}"), body)?;
-                }
-            }
+            EmitStmt::While(_, c, body) => self.while_loop(c, body)?,
             EmitStmt::For(_, c, body) => {
                 let (from, to) = (self.settled(&c.from)?, self.settled(&c.to)?);
                 let dots = if c.inclusive { "..=" } else { ".." };
@@ -408,6 +337,109 @@ impl ProgramWriter<'_, '_> {
                 let e = self.settled(e)?;
                 self.line(&format!("return {e};"));
             }
+        }
+        Ok(())
+    }
+
+    /// Writes new values of variables, all at once.
+    fn assign(&mut self, pairs: &[(Var, EmitExpr)]) -> Result<(), EmitError> {
+        match pairs {
+            [(v, value)] => {
+                let value = self.settled(value)?;
+                let line = format!("{} = {value};", self.var(*v));
+                self.line(&line);
+            }
+            many => {
+                let values: Result<Vec<String>, _> =
+                    many.iter().map(|p| self.settled(&p.1)).collect();
+                let vars: Vec<Option<Var>> = many.iter().map(|p| Some(p.0)).collect();
+                self.together(&vars, &format!("({})", values?.join(", ")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the fields of a tuple as variables, which may be new.
+    fn open(&mut self, new: bool, vars: &[Option<Var>], value: &EmitExpr) -> Result<(), EmitError> {
+        let value = self.settled(value)?;
+        if new && vars.len() > 1 {
+            let names: Vec<String> = (vars.iter().enumerate())
+                .map(|(k, v)| v.map_or(format!("unused_{k}"), |v| self.var(v).to_owned()))
+                .collect();
+            self.line(&format!("let ({}) = {value};", names.join(", ")));
+        } else if let [Some(v)] = vars {
+            let line = format!("{}{} = {value}.0;", if new { "let " } else { "" }, self.var(*v));
+            self.line(&line);
+        } else {
+            self.together(vars, &value);
+        }
+        Ok(())
+    }
+
+    /// Writes an update of an element.
+    fn change(
+        &mut self,
+        how: InPlaceUpdate,
+        v: Var,
+        i: &EmitExpr,
+        x: &EmitExpr,
+    ) -> Result<(), EmitError> {
+        let (i, x) = (self.settled(i)?, self.settled(x)?);
+        let kind = self.body.vars[v.0].kind.clone();
+        let name = self.var(v).to_owned();
+        let line = match how {
+            InPlaceUpdate::Set => format!("{name}[{i}] = {x};"),
+            InPlaceUpdate::Add => format!("{name}[{i}] += {x};"),
+            InPlaceUpdate::Put => {
+                format!("{name} = {}({name}, {i}, {x});", self.helper("put", &kind))
+            }
+            InPlaceUpdate::AddAt => {
+                format!("{name} = {}({name}, {i}, {x});", self.helper("add_at", &kind))
+            }
+        };
+        self.line(&line);
+        Ok(())
+    }
+
+    /// Writes an `if`, with an `else` unless it is empty.
+    fn conditional(
+        &mut self,
+        c: &EmitExpr,
+        yes: &[EmitStmt],
+        no: &[EmitStmt],
+    ) -> Result<(), EmitError> {
+        let c = self.settled(c)?;
+        self.line(&format!("if {c} {{"));
+        self.depth += 1;
+        self.list(yes)?;
+        self.depth -= 1;
+        if no.is_empty() {
+            self.line("}");
+        } else {
+            self.line("} else {");
+            self.depth += 1;
+            self.list(no)?;
+            self.depth -= 1;
+            self.line("}");
+        }
+        Ok(())
+    }
+
+    /// Writes a `while` loop, whose condition is within its body if it reads the tape.
+    fn while_loop(&mut self, c: &EmitExpr, body: &[EmitStmt]) -> Result<(), EmitError> {
+        let mut pops = false;
+        c.each_op(&mut |op, _, _| pops |= matches!(op, Op::Pop { .. }));
+        if pops {
+            self.line("while true {");
+            self.depth += 1;
+            let stop = self.settled(&c.clone().not())?;
+            self.line(&format!("if {stop} {{ break; }}"));
+            self.list(body)?;
+            self.depth -= 1;
+            self.line("}");
+        } else {
+            let c = self.settled(c)?;
+            self.block(&format!("while {c}"), body)?;
         }
         Ok(())
     }

@@ -184,36 +184,73 @@ type HeaderValue<'a> = (&'a str, usize);
 /// Angular momenta of orbitals, and the line of the header that gives them.
 type Momenta = (Vec<i32>, usize);
 
-/// The molecule without its integrals, and the momenta of its orbitals, if it has some.
+/// Keys of the header in capitals, each with itself and its values.
+type HeaderKeys<'a> = BTreeMap<String, Vec<HeaderValue<'a>>>;
+
+/// Reads the molecule without its integrals, and the momenta of its orbitals, if it has some.
 fn read_header(header: &str) -> Result<(Molecule, Option<Momenta>), MoleculeError> {
     let values = read_keys(header);
-    let fault = |key: &str, (found, line): HeaderValue<'_>, expected: &str| MoleculeError {
+    let needed = |key, least, most| {
+        let missing =
+            MoleculeError { line: Some(lines(header)), problem: MoleculeProblem::Missing { key } };
+        header_number(&values, key, least, most)?.ok_or(missing)
+    };
+    check_supported(&values)?;
+    let n_orbitals = needed("NORB", 1, MOST_ORBITALS)? as usize;
+    let electrons = needed("NELEC", 0, 2 * n_orbitals)?;
+    let ms2 = header_number(&values, "MS2", -electrons, electrons as usize)?;
+    let ms2 = ms2.unwrap_or(electrons % 2);
+    if (electrons + ms2) % 2 != 0 {
+        let expected = if electrons % 2 == 0 {
+            "an even number: NELEC is even"
+        } else {
+            "an odd number: NELEC is odd"
+        };
+        return Err(header_fault("MS2", values["MS2"][1], expected));
+    }
+    check_symmetry_labels(&values, n_orbitals)?;
+    let momenta = read_momenta(&values, n_orbitals)?;
+    let up = ((electrons + ms2) / 2) as usize;
+    let line = values["NELEC"][0].1;
+    let molecule = Molecule::without_integrals(n_orbitals, [up, electrons as usize - up])
+        .map_err(|problem| MoleculeError { line: Some(line), problem })?;
+    Ok((molecule, momenta))
+}
+
+/// Returns the error of a value of the header.
+fn header_fault(key: &str, (found, line): HeaderValue<'_>, expected: &str) -> MoleculeError {
+    MoleculeError {
         line: Some(line),
         problem: MoleculeProblem::Header {
             key: key.to_owned(),
             expected: expected.to_owned(),
             found: format!("`{found}`"),
         },
-    };
-    let number =
-        |key: &'static str, least: i64, most: usize| -> Result<Option<i64>, MoleculeError> {
-            let Some(words) = values.get(key) else { return Ok(None) };
-            let expected = format!("a whole number from {least} to {most}");
-            match words[..] {
-                [(_, line)] => Err(fault(key, ("", line), &expected)),
-                [_, word] => {
-                    let number = word.0.parse().ok().filter(|x| (least..=most as i64).contains(x));
-                    number.map(Some).ok_or_else(|| fault(key, word, &expected))
-                }
-                [_, _, more, ..] => Err(fault(key, more, "one number")),
-                [] => Ok(None),
-            }
-        };
-    let needed = |key, least, most| {
-        let missing =
-            MoleculeError { line: Some(lines(header)), problem: MoleculeProblem::Missing { key } };
-        number(key, least, most)?.ok_or(missing)
-    };
+    }
+}
+
+/// Returns a whole number of the header within limits; `None` if the header does not give it.
+fn header_number(
+    values: &HeaderKeys<'_>,
+    key: &str,
+    least: i64,
+    most: usize,
+) -> Result<Option<i64>, MoleculeError> {
+    let Some(words) = values.get(key) else { return Ok(None) };
+    let expected = format!("a whole number from {least} to {most}");
+    match words[..] {
+        [(_, line)] => Err(header_fault(key, ("", line), &expected)),
+        [_, word] => {
+            let number = word.0.parse().ok().filter(|x| (least..=most as i64).contains(x));
+            number.map(Some).ok_or_else(|| header_fault(key, word, &expected))
+        }
+        [_, _, more, ..] => Err(header_fault(key, more, "one number")),
+        [] => Ok(None),
+    }
+}
+
+/// Returns an error if the header is that of a kind of file that is not read.
+fn check_supported(values: &HeaderKeys<'_>) -> Result<(), MoleculeError> {
     let restricted = "write the file after restricted Hartree–Fock";
     for (key, what, way) in [
         ("IUHF", "orbitals of unrestricted Hartree–Fock (IUHF)", restricted),
@@ -245,51 +282,46 @@ fn read_header(header: &str) -> Result<(Molecule, Option<Momenta>), MoleculeErro
             problem: MoleculeProblem::Unsupported { what, way },
         });
     }
-    let n_orbitals = needed("NORB", 1, MOST_ORBITALS)? as usize;
-    let electrons = needed("NELEC", 0, 2 * n_orbitals)?;
-    let ms2 = number("MS2", -electrons, electrons as usize)?.unwrap_or(electrons % 2);
-    if (electrons + ms2) % 2 != 0 {
-        let expected = if electrons % 2 == 0 {
-            "an even number: NELEC is even"
-        } else {
-            "an odd number: NELEC is odd"
-        };
-        return Err(fault("MS2", values["MS2"][1], expected));
-    }
+    Ok(())
+}
+
+/// Returns an error unless the header has no symmetries of orbitals (ORBSYM), or one an orbital.
+fn check_symmetry_labels(values: &HeaderKeys<'_>, n_orbitals: usize) -> Result<(), MoleculeError> {
     if let Some(symmetries) = values.get("ORBSYM") {
         let count =
             symmetries[1..].iter().map(|word| repeats(word.0)).fold(0, usize::saturating_add);
         if count != n_orbitals {
             let found = (&*format!("{count} numbers"), symmetries[0].1);
-            return Err(fault("ORBSYM", found, &format!("{n_orbitals}, one an orbital")));
+            return Err(header_fault("ORBSYM", found, &format!("{n_orbitals}, one an orbital")));
         }
     }
-    let momenta = values.get("SYMLZ").map(|words| {
-        let (mut momenta, line) = (Vec::new(), words[0].1);
-        for &word in &words[1..] {
-            let (count, momentum) = word.0.split_once('*').unwrap_or(("1", word.0));
-            let read = count.parse::<usize>().ok().zip(momentum.parse::<i32>().ok());
-            let Some((count, momentum)) = read.filter(|(count, _)| *count <= MOST_ORBITALS) else {
-                return Err(fault("SYMLZ", word, "a whole number for each orbital"));
-            };
-            momenta.extend(std::iter::repeat_n(momentum, count));
-        }
-        if momenta.len() != n_orbitals {
-            let found = (&*format!("{} numbers", momenta.len()), line);
-            return Err(fault("SYMLZ", found, &format!("{n_orbitals}, one an orbital")));
-        }
-        Ok((momenta, line))
-    });
-    let momenta = momenta.transpose()?;
-    let up = ((electrons + ms2) / 2) as usize;
-    let line = values["NELEC"][0].1;
-    let molecule = Molecule::without_integrals(n_orbitals, [up, electrons as usize - up])
-        .map_err(|problem| MoleculeError { line: Some(line), problem })?;
-    Ok((molecule, momenta))
+    Ok(())
 }
 
-/// The keys of a namelist in capitals, each with itself and its values.
-fn read_keys(header: &str) -> BTreeMap<String, Vec<HeaderValue<'_>>> {
+/// Reads the angular momenta of the orbitals (SYMLZ), if the header has some.
+fn read_momenta(
+    values: &HeaderKeys<'_>,
+    n_orbitals: usize,
+) -> Result<Option<Momenta>, MoleculeError> {
+    let Some(words) = values.get("SYMLZ") else { return Ok(None) };
+    let (mut momenta, line) = (Vec::new(), words[0].1);
+    for &word in &words[1..] {
+        let (count, momentum) = word.0.split_once('*').unwrap_or(("1", word.0));
+        let read = count.parse::<usize>().ok().zip(momentum.parse::<i32>().ok());
+        let Some((count, momentum)) = read.filter(|(count, _)| *count <= MOST_ORBITALS) else {
+            return Err(header_fault("SYMLZ", word, "a whole number for each orbital"));
+        };
+        momenta.extend(std::iter::repeat_n(momentum, count));
+    }
+    if momenta.len() != n_orbitals {
+        let found = (&*format!("{} numbers", momenta.len()), line);
+        return Err(header_fault("SYMLZ", found, &format!("{n_orbitals}, one an orbital")));
+    }
+    Ok(Some((momenta, line)))
+}
+
+/// Returns the keys of a namelist in capitals, each with itself and its values.
+fn read_keys(header: &str) -> HeaderKeys<'_> {
     let begin = header.find(['&', '$']).map_or(0, |at| at + 4);
     let first = lines(&header[..begin]);
     let mut words: Vec<HeaderValue<'_>> = Vec::new();
@@ -303,7 +335,7 @@ fn read_keys(header: &str) -> BTreeMap<String, Vec<HeaderValue<'_>>> {
         }
     }
     words.retain(|word| !word.0.is_empty());
-    let mut values: BTreeMap<String, Vec<HeaderValue<'_>>> = BTreeMap::new();
+    let mut values: HeaderKeys<'_> = BTreeMap::new();
     let mut key = String::new();
     for (k, &word) in words.iter().enumerate() {
         if words.get(k + 1).is_some_and(|next| next.0 == "=") {

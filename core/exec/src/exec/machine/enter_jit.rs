@@ -10,7 +10,7 @@ use super::{
     super::{
         bytecode::{CallFrame, Routine},
         code::Bank,
-        jit::{JitCell, JitContext, JitFunction},
+        jit::{CellLayout, JitCell, JitContext, JitFunction, JitTape},
     },
     banks::{Banks, FrameBase, TapeStorage},
 };
@@ -21,6 +21,50 @@ pub(super) struct JitFrame<'a> {
     pub(super) routine: &'a Routine,
     pub(super) base: FrameBase,
     pub(super) depth: usize,
+}
+
+/// Writes what machine code finds the tapes, arrays, shapes and checksums by; returns the index of
+/// the first checksum.
+fn fill_cells<S: Scalar>(
+    cells: &mut Vec<JitCell>,
+    lists: &CellLayout,
+    base: FrameBase,
+    banks: &mut Banks<S>,
+    tapes: &mut [TapeStorage<S>],
+) -> usize {
+    cells.clear();
+    for stack in &lists.stacks {
+        let tape = &mut tapes[stack.tape as usize];
+        cells.push(match stack.bank {
+            Bank::Real => ends(&mut tape.reals),
+            Bank::Complex => ends(&mut tape.complexes),
+            _ => ends(&mut tape.ints),
+        });
+    }
+    for view in &lists.views {
+        let reg = base[view.bank as usize] + view.reg as usize;
+        cells.push(match view.bank {
+            Bank::Reals => part(banks.arrays.reals.view(reg, view.written)),
+            Bank::Complexes => part(banks.arrays.complexes.view(reg, view.written)),
+            _ => part(banks.arrays.ints.view(reg, view.written)),
+        });
+    }
+    for shaped in &lists.shapes {
+        let (reg, arrays) = (base[shaped.bank as usize] + shaped.reg as usize, &banks.arrays);
+        let shape = match shaped.bank {
+            Bank::Reals => arrays.reals.shape(reg),
+            Bank::Complexes => arrays.complexes.shape(reg),
+            _ => arrays.ints.shape(reg),
+        };
+        let fits = shape.len() == shaped.axes;
+        cells.push(std::array::from_fn(|axis| {
+            if fits { shape.get(axis).copied().unwrap_or(0) } else { 0 }
+        }));
+    }
+    let sums = cells.len();
+    let checksum = |sum: &JitTape| tapes[sum.tape as usize].checksums[sum.bank as usize] as usize;
+    cells.extend(lists.sums.iter().map(|sum| [checksum(sum), 0, 0]));
+    sums
 }
 
 /// Runs machine code from an entry point on; returns the instruction that the machine goes on with,
@@ -40,43 +84,7 @@ pub(super) fn enter_jit<T: Real, S: Scalar<Real = T>>(
     if TypeId::of::<T>() != TypeId::of::<f64>() || (native.is_complex && !complex) {
         return None;
     }
-    cells.clear();
-    for stack in &native.lists.stacks {
-        let tape = &mut tapes[stack.tape as usize];
-        cells.push(match stack.bank {
-            Bank::Real => ends(&mut tape.reals),
-            Bank::Complex => ends(&mut tape.complexes),
-            _ => ends(&mut tape.ints),
-        });
-    }
-    for view in &native.lists.views {
-        let reg = base[view.bank as usize] + view.reg as usize;
-        cells.push(match view.bank {
-            Bank::Reals => part(banks.arrays.reals.view(reg, view.written)),
-            Bank::Complexes => part(banks.arrays.complexes.view(reg, view.written)),
-            _ => part(banks.arrays.ints.view(reg, view.written)),
-        });
-    }
-    for shaped in &native.lists.shapes {
-        let (reg, arrays) = (base[shaped.bank as usize] + shaped.reg as usize, &banks.arrays);
-        let shape = match shaped.bank {
-            Bank::Reals => arrays.reals.shape(reg),
-            Bank::Complexes => arrays.complexes.shape(reg),
-            _ => arrays.ints.shape(reg),
-        };
-        let fits = shape.len() == shaped.axes;
-        cells.push(std::array::from_fn(|axis| {
-            if fits { shape.get(axis).copied().unwrap_or(0) } else { 0 }
-        }));
-    }
-    let sums = cells.len();
-    cells.extend(
-        native
-            .lists
-            .sums
-            .iter()
-            .map(|sum| [tapes[sum.tape as usize].checksums[sum.bank as usize] as usize, 0, 0]),
-    );
+    let sums = fill_cells(cells, &native.lists, base, banks, tapes);
     let Banks { reals, complexes, ints, .. } = banks;
     let sizes = routine.sizes.map(|size| size as usize);
     // Calls that there are registers for, this one counted.

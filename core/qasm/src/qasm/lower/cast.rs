@@ -81,106 +81,12 @@ impl QasmLowering<'_> {
         if let Some(dims) = &ty.dims {
             return self.cast_array(ty, dims, value, span);
         }
-        let bits = u32::try_from(width.unwrap_or(MAX_WIDTH.into())).ok();
-        let bits = bits.filter(|w| (1..=MAX_WIDTH).contains(w));
-        let bits_of_type = bits.filter(|_| ty.size.is_some());
-        let wrong = |value: &QasmValue, expected: &str| QasmProblem::WrongType {
-            given: value.describe().to_owned(),
-            expected: expected.to_owned(),
-        };
         let result = match (ty.base, &value) {
-            (BaseType::Angle, v) if v.is_real() => {
-                match bits {
-                    // A value with an input in it is not changed.
-                    Some(_) => Ok(AngleValue::from_value(value, bits_of_type)
-                        .unwrap_or_else(|symbolic| symbolic)),
-                    None => Err(QasmProblem::TypeWidth {
-                        given: width.unwrap_or_default(),
-                        limit: MAX_WIDTH,
-                    }),
-                }
-            }
-            (BaseType::Angle, QasmValue::Bits { width, bits }) if Some(*width) == bits_of_type => {
-                Ok(QasmValue::AngleValue(AngleValue::Bits { width: *width, bits: *bits }))
-            }
-            (BaseType::Float, v) if v.is_real() => {
-                angle_value::plain(value).and_then(|value| float(value, width))
-            }
-            (BaseType::Float, QasmValue::Bool(b)) => {
-                Ok(QasmValue::Number(RealConstant::decimal(f64::from(u8::from(*b)))))
-            }
-            (BaseType::Float, QasmValue::Bits { width: 1, bits }) => {
-                Ok(QasmValue::Number(RealConstant::decimal(f64::from(u8::from(*bits == 1)))))
-            }
-            (BaseType::Bool, QasmValue::Bool(_)) => Ok(value),
-            (BaseType::Bool, QasmValue::AngleValue(turn)) => Ok(QasmValue::Bool(!turn.is_zero())),
-            (BaseType::Bool, v) if v.constant().is_some() => {
-                Ok(QasmValue::Bool(v.constant().is_some_and(|n| n.value != 0.0)))
-            }
-            (BaseType::Bool, QasmValue::Bits { bits, .. }) => Ok(QasmValue::Bool(*bits != 0)),
-            (BaseType::Int | BaseType::Uint, v @ QasmValue::AngleValue(_)) => {
-                Err(wrong(v, "an integer"))
-            }
-            (BaseType::Int | BaseType::Uint, v) => {
-                let int = self.integer_type(ty)?.unwrap_or(INT);
-                let whole = match v {
-                    QasmValue::Int(i, None) => Some(*i),
-                    QasmValue::Int(i, Some(_)) => {
-                        let result = int.wrap(*i);
-                        if result != *i {
-                            self.warn(
-                                QasmProblem::Wrapped {
-                                    given: i.to_string(),
-                                    bits: int.bits,
-                                    result,
-                                },
-                                span,
-                            );
-                        }
-                        return Ok(QasmValue::Int(result, Some(int)));
-                    }
-                    QasmValue::Bool(b) => Some(i128::from(*b)),
-                    QasmValue::Bits { bits, width } if int.sized && *width == int.bits => {
-                        return Ok(QasmValue::Int(int.wrap(bits.cast_signed()), Some(int)));
-                    }
-                    QasmValue::Bits { bits, .. } => i128::try_from(*bits).ok(),
-                    other => other.constant().map(RealConstant::trunc).and_then(num_traits::cast),
-                };
-                match whole {
-                    None => Err(wrong(v, "an integer")),
-                    Some(i) if int.holds(i) => Ok(QasmValue::Int(i, Some(int))),
-                    Some(i) => {
-                        let problem = QasmProblem::IntegerOverflow {
-                            what: format!("{i} in {} bits", int.bits),
-                        };
-                        let help = (!int.sized).then(|| UNSIZED.to_owned());
-                        let error = Diagnostic::error(problem).with_label(self.file_span(span), "");
-                        return Err(self.report(error.maybe_help(help)));
-                    }
-                }
-            }
-            (BaseType::Bit, v) => match (v, bits_of_type) {
-                (QasmValue::Bits { width, .. }, Some(w)) if *width == w => Ok(value),
-                (QasmValue::AngleValue(AngleValue::Bits { width, bits }), Some(w))
-                    if *width == w =>
-                {
-                    Ok(QasmValue::Bits { width: w, bits: *bits })
-                }
-                (QasmValue::Int(i, Some(ty)), Some(w)) if ty.bits == w && ty.sized => {
-                    Ok(QasmValue::Bits { width: w, bits: ty.bits_of(*i) })
-                }
-                (QasmValue::Int(i @ 0.., _), Some(w)) if IntType::sized(w, true).holds(*i) => {
-                    Ok(QasmValue::Bits { width: w, bits: i.unsigned_abs() })
-                }
-                (QasmValue::Bool(b), None) => {
-                    Ok(QasmValue::Bits { width: 1, bits: u128::from(*b) })
-                }
-                (QasmValue::Int(i @ 0..=1, _), None) => {
-                    Ok(QasmValue::Bits { width: 1, bits: u128::from(*i == 1) })
-                }
-                (QasmValue::Bits { width: 1, .. }, None) => Ok(value),
-                _ => Err(wrong(v, "a bit string of this width")),
-            },
+            (BaseType::Angle, _) => to_angle(value, width),
+            (BaseType::Float, _) => to_float(value, width),
+            (BaseType::Bool, _) => to_truth(value),
+            (BaseType::Int | BaseType::Uint, v) => return self.cast_integer(ty, v, span),
+            (BaseType::Bit, _) => to_bit_string(value, width),
             (BaseType::Duration | BaseType::Stretch, QasmValue::Duration(_)) => Ok(value),
             (BaseType::Complex, QasmValue::Other(_)) => Ok(value),
             (BaseType::Complex, v) if v.complex().is_some() => {
@@ -189,6 +95,44 @@ impl QasmLowering<'_> {
             (base, v) => Err(wrong(v, type_name(base))),
         };
         self.check(result, span)
+    }
+
+    /// Casts a value to an integer type.
+    fn cast_integer(&mut self, ty: &Type, value: &QasmValue, span: QasmSpan) -> Lower<QasmValue> {
+        if let QasmValue::AngleValue(_) = value {
+            return self.fail(wrong(value, "an integer"), span);
+        }
+        let int = self.integer_type(ty)?.unwrap_or(INT);
+        let whole = match value {
+            QasmValue::Int(i, None) => Some(*i),
+            QasmValue::Int(i, Some(_)) => {
+                let result = int.wrap(*i);
+                if result != *i {
+                    self.warn(
+                        QasmProblem::Wrapped { given: i.to_string(), bits: int.bits, result },
+                        span,
+                    );
+                }
+                return Ok(QasmValue::Int(result, Some(int)));
+            }
+            QasmValue::Bool(b) => Some(i128::from(*b)),
+            QasmValue::Bits { bits, width } if int.sized && *width == int.bits => {
+                return Ok(QasmValue::Int(int.wrap(bits.cast_signed()), Some(int)));
+            }
+            QasmValue::Bits { bits, .. } => i128::try_from(*bits).ok(),
+            other => other.constant().map(RealConstant::trunc).and_then(num_traits::cast),
+        };
+        match whole {
+            None => self.fail(wrong(value, "an integer"), span),
+            Some(i) if int.holds(i) => Ok(QasmValue::Int(i, Some(int))),
+            Some(i) => {
+                let problem =
+                    QasmProblem::IntegerOverflow { what: format!("{i} in {} bits", int.bits) };
+                let help = (!int.sized).then(|| UNSIZED.to_owned());
+                let error = Diagnostic::error(problem).with_label(self.file_span(span), "");
+                Err(self.report(error.maybe_help(help)))
+            }
+        }
     }
 
     fn cast_array(
@@ -310,6 +254,82 @@ impl QasmLowering<'_> {
             }
             _ => self.refuse("this cast of classical bits", span),
         }
+    }
+}
+
+/// Returns the problem of a value of another type than expected.
+fn wrong(value: &QasmValue, expected: &str) -> QasmProblem {
+    QasmProblem::WrongType { given: value.describe().to_owned(), expected: expected.to_owned() }
+}
+
+/// Returns the width that a type gives, if it is valid.
+fn valid_width(width: Option<i128>) -> Option<u32> {
+    let bits = width.and_then(|given| u32::try_from(given).ok());
+    bits.filter(|w| (1..=MAX_WIDTH).contains(w))
+}
+
+/// Casts a value to an angle of a width.
+fn to_angle(value: QasmValue, width: Option<i128>) -> Result<QasmValue, QasmProblem> {
+    let bits_of_type = valid_width(width);
+    match &value {
+        v if v.is_real() => match (width, bits_of_type) {
+            (Some(given), None) => Err(QasmProblem::TypeWidth { given, limit: MAX_WIDTH }),
+            // A value with an input in it is not changed.
+            _ => {
+                Ok(AngleValue::from_value(value, bits_of_type).unwrap_or_else(|symbolic| symbolic))
+            }
+        },
+        QasmValue::Bits { width, bits } if Some(*width) == bits_of_type => {
+            Ok(QasmValue::AngleValue(AngleValue::Bits { width: *width, bits: *bits }))
+        }
+        v => Err(wrong(v, type_name(BaseType::Angle))),
+    }
+}
+
+/// Casts a value to a float of a width.
+fn to_float(value: QasmValue, width: Option<i128>) -> Result<QasmValue, QasmProblem> {
+    match &value {
+        v if v.is_real() => angle_value::plain(value).and_then(|value| float(value, width)),
+        QasmValue::Bool(b) => Ok(QasmValue::Number(RealConstant::decimal(f64::from(u8::from(*b))))),
+        QasmValue::Bits { width: 1, bits } => {
+            Ok(QasmValue::Number(RealConstant::decimal(f64::from(u8::from(*bits == 1)))))
+        }
+        v => Err(wrong(v, type_name(BaseType::Float))),
+    }
+}
+
+/// Casts a value to a truth value.
+fn to_truth(value: QasmValue) -> Result<QasmValue, QasmProblem> {
+    match &value {
+        QasmValue::Bool(_) => Ok(value),
+        QasmValue::AngleValue(turn) => Ok(QasmValue::Bool(!turn.is_zero())),
+        v if v.constant().is_some() => {
+            Ok(QasmValue::Bool(v.constant().is_some_and(|n| n.value != 0.0)))
+        }
+        QasmValue::Bits { bits, .. } => Ok(QasmValue::Bool(*bits != 0)),
+        v => Err(wrong(v, type_name(BaseType::Bool))),
+    }
+}
+
+/// Casts a value to a bit string of a width, or to a single bit.
+fn to_bit_string(value: QasmValue, width: Option<i128>) -> Result<QasmValue, QasmProblem> {
+    match (&value, valid_width(width)) {
+        (QasmValue::Bits { width, .. }, Some(w)) if *width == w => Ok(value),
+        (QasmValue::AngleValue(AngleValue::Bits { width, bits }), Some(w)) if *width == w => {
+            Ok(QasmValue::Bits { width: w, bits: *bits })
+        }
+        (QasmValue::Int(i, Some(ty)), Some(w)) if ty.bits == w && ty.sized => {
+            Ok(QasmValue::Bits { width: w, bits: ty.bits_of(*i) })
+        }
+        (QasmValue::Int(i @ 0.., _), Some(w)) if IntType::sized(w, true).holds(*i) => {
+            Ok(QasmValue::Bits { width: w, bits: i.unsigned_abs() })
+        }
+        (QasmValue::Bool(b), None) => Ok(QasmValue::Bits { width: 1, bits: u128::from(*b) }),
+        (QasmValue::Int(i @ 0..=1, _), None) => {
+            Ok(QasmValue::Bits { width: 1, bits: u128::from(*i == 1) })
+        }
+        (QasmValue::Bits { width: 1, .. }, None) => Ok(value),
+        (v, _) => Err(wrong(v, "a bit string of this width")),
     }
 }
 

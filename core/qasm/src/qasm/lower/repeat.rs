@@ -26,7 +26,7 @@ use super::{
     names::SymbolEntry,
     subroutine::CallReturn,
     truth::Truth,
-    variables::{QasmVariable, ScopeLocals, VariableChange, VariableState},
+    variables::{BranchEnds, QasmVariable, ScopeLocals, VariableChange, VariableState},
     walk::assigned,
 };
 use crate::{
@@ -39,6 +39,24 @@ use crate::{
 
 /// States that must be the same in each iteration, by variable.
 pub(super) type LoopInvariants = Vec<(usize, VariableState)>;
+
+/// Loop that a measurement ends, as written.
+#[derive(Clone, Copy)]
+struct MeasuredLoop<'a> {
+    /// `None` is always true.
+    condition: Option<&'a QasmExpr>,
+    body: &'a [QasmStmt],
+    all: &'a [QasmStmt],
+    span: QasmSpan,
+}
+
+/// Condition of a loop before its first iteration.
+struct LoopTest {
+    /// `None` is always true.
+    condition: Option<Condition>,
+    /// Bit that stores the condition, if it takes computing.
+    go: Option<u32>,
+}
 
 /// Snapshot of the state of the lowering.
 pub(super) struct Checkpoint {
@@ -129,10 +147,11 @@ impl QasmLowering<'_> {
         all: &[QasmStmt],
         span: QasmSpan,
     ) -> Lower<()> {
+        let source = MeasuredLoop { condition, body, all, span };
         let mut numbers = self.fixed_point_variables(&self.assigned_variables(body));
         for plans in 0.. {
             let start = (!numbers.is_empty()).then(|| self.checkpoint());
-            let again = self.repeat_with(&mut numbers, plans, (condition, body), all, span)?;
+            let again = self.repeat_with(&mut numbers, plans, source)?;
             match start {
                 Some(start) if again => self.back_to(&start),
                 _ => break,
@@ -148,10 +167,42 @@ impl QasmLowering<'_> {
         &mut self,
         numbers: &mut [FixedPointVariable],
         plans: usize,
-        (condition, body): (Option<&QasmExpr>, &[QasmStmt]),
-        all: &[QasmStmt],
-        span: QasmSpan,
+        source: MeasuredLoop<'_>,
     ) -> Lower<bool> {
+        let span = source.span;
+        self.move_assigned_to_bits(numbers, source)?;
+        self.begin_fixed_point(numbers, span)?;
+        let exits = self.exit_bits.len();
+        let Some(LoopTest { condition: test, go }) = self.loop_test(source)? else {
+            return Ok(false);
+        };
+        let head = self.plan.len();
+        let size = test.as_ref().map_or(Ok(0), |test| self.spend_branch(test, self.guard, span))?;
+        let left_before: Vec<u64> = self.frames.iter().map(|frame| frame.left).collect();
+        self.add_count(1, span);
+        self.push(LoweredItem::While {
+            condition: Condition::All(Vec::new()),
+            place: self.file_span(span),
+        });
+        let Some(changed) = self.plan_iteration(numbers, plans, source, go, size, exits)? else {
+            return Ok(true);
+        };
+        self.check_unchanged(&changed, span)?;
+        let condition = self.head_condition(test, left_before, span)?;
+        let place = self.file_span(span);
+        if let Some(planned) = self.plan.get_mut(head) {
+            planned.item = LoweredItem::While { condition, place };
+        }
+        Ok(false)
+    }
+
+    /// Moves to bits the variables that a loop assigns, except for some numbers; those for which
+    /// that is not possible are lost.
+    fn move_assigned_to_bits(
+        &mut self,
+        numbers: &[FixedPointVariable],
+        MeasuredLoop { body, span, .. }: MeasuredLoop<'_>,
+    ) -> Lower<()> {
         for id in self.assigned_variables(body) {
             if numbers.iter().any(|number| number.id() == id) {
                 continue;
@@ -164,13 +215,19 @@ impl QasmLowering<'_> {
             // In a later iteration it may be larger than in the first one.
             self.use_all_digits(id);
         }
-        self.begin_fixed_point(numbers, span)?;
-        let exits = self.exit_bits.len();
+        Ok(())
+    }
+
+    /// Computes the condition of a loop before its first iteration; `None` if it is always false.
+    fn loop_test(
+        &mut self,
+        MeasuredLoop { condition, span, .. }: MeasuredLoop<'_>,
+    ) -> Lower<Option<LoopTest>> {
         let start = self.plan.len();
         let truth = self.asked(condition)?;
         let computed = self.plan.len() > start;
-        let test = match truth {
-            Truth::Constant(false) => return Ok(false),
+        let condition = match truth {
+            Truth::Constant(false) => return Ok(None),
             Truth::Constant(true) => None,
             Truth::Residual(test) if !computed => Some(test),
             Truth::Residual(test) => {
@@ -179,19 +236,24 @@ impl QasmLowering<'_> {
                 Some(Condition::Bit { bit: go, value: true })
             }
         };
-        let go = match &test {
+        let go = match &condition {
             Some(Condition::Bit { bit, .. }) if computed => Some(*bit),
             _ => None,
         };
-        let head = self.plan.len();
-        let size = test.as_ref().map_or(Ok(0), |test| self.spend_branch(test, self.guard, span))?;
-        let left_before: Vec<u64> = self.frames.iter().map(|frame| frame.left).collect();
-        self.add_count(1, span);
-        self.push(LoweredItem::While {
-            condition: Condition::All(Vec::new()),
-            place: self.file_span(span),
-        });
+        Ok(Some(LoopTest { condition, go }))
+    }
 
+    /// Plans the body of a loop, after its head, and returns the variables that it changed; `None`
+    /// if the loop is to be planned again.
+    fn plan_iteration(
+        &mut self,
+        numbers: &mut [FixedPointVariable],
+        plans: usize,
+        MeasuredLoop { condition, body, all, span }: MeasuredLoop<'_>,
+        go: Option<u32>,
+        size: u64,
+        exits: usize,
+    ) -> Lower<Option<BranchEnds>> {
         let (outer, mark) = (self.guard, self.mark);
         let number = u32::try_from(self.branches.len()).unwrap_or(u32::MAX);
         self.branches.push(PlannedBranch { parent: outer, condition: None, stored: false, size });
@@ -225,9 +287,11 @@ impl QasmLowering<'_> {
         if self.n_errors() > errors {
             return Err(ErrorReported);
         }
-        if more {
-            return Ok(true);
-        }
+        Ok((!more).then_some(changed))
+    }
+
+    /// Returns an error if an iteration changes a known variable, unless it is lost.
+    fn check_unchanged(&mut self, changed: &[(usize, VariableState)], span: QasmSpan) -> Lower<()> {
         let differs = |(id, end): &&(usize, VariableState)| {
             self.variables
                 .get(*id)
@@ -240,7 +304,17 @@ impl QasmLowering<'_> {
                 "each iteration of this loop changes it",
             );
         }
+        Ok(())
+    }
 
+    /// Returns the condition at the head of a loop: its own one, and that it is not left; an error
+    /// if it has neither.
+    fn head_condition(
+        &mut self,
+        test: Option<Condition>,
+        left_before: Vec<u64>,
+        span: QasmSpan,
+    ) -> Lower<Condition> {
         let mut conditions: Vec<Condition> = test.into_iter().collect();
         for (frame, before) in self.frames.iter_mut().zip(left_before) {
             if let Some(bit) = frame.bit.filter(|_| frame.left > before) {
@@ -248,22 +322,17 @@ impl QasmLowering<'_> {
                 conditions.push(Condition::Bit { bit, value: false });
             }
         }
-        let condition = match conditions.len() {
+        match conditions.len() {
             0 => {
                 let place = self.file_span(span);
                 let help = "give it a condition that an iteration can change, or a `break`";
-                return Err(self.report(
+                Err(self.report(
                     Diagnostic::error(QasmProblem::Endless).with_label(place, "").help(help),
-                ));
+                ))
             }
-            1 => conditions.remove(0),
-            _ => Condition::All(conditions),
-        };
-        let place = self.file_span(span);
-        if let Some(planned) = self.plan.get_mut(head) {
-            planned.item = LoweredItem::While { condition, place };
+            1 => Ok(conditions.remove(0)),
+            _ => Ok(Condition::All(conditions)),
         }
-        Ok(false)
     }
 
     fn asked(&mut self, condition: Option<&QasmExpr>) -> Lower<Truth> {
