@@ -20,6 +20,7 @@ fn built() -> &'static HashMap<String, PathBuf> {
                 "--offline",
                 "--workspace",
                 "--lib",
+                "--bins",
                 "--examples",
                 "--message-format=json",
             ])
@@ -55,6 +56,15 @@ fn assert_lines(output: &str, lines: &[&str]) {
     for line in lines {
         assert!(output.lines().any(|l| l == *line), "no line {line:?} in\n{output}");
     }
+}
+
+/// Packages that depend on one half of core alone.
+#[test]
+fn each_half_alone() {
+    let out = run("ketgrad-only-programs");
+    assert_lines(&out, &["root(2) = 1.414213562373095, its derivative 0.35355339059327373"]);
+    let out = run("ketgrad-only-circuits");
+    assert_lines(&out, &["energy(0) = -3.000000", "energy(0.3) = -3.290036", "0000: 675"]);
 }
 
 #[test]
