@@ -16,7 +16,8 @@ use ketgrad::{
     problem,
 };
 
-/// Full configuration interaction in the same basis, in hartree: see `core/circuit/src/problem/h2.txt`.
+/// Full configuration interaction in the same basis, in hartree: see
+/// `core/circuit/src/problem/h2.txt`.
 const EXACT: f64 = -1.137_270_175;
 const CHEMICAL_ACCURACY: f64 = 1.6e-3;
 

@@ -1,8 +1,8 @@
 //! Which module may use which: the arrows of the house, checked line by line.
 //!
 //! Tables of ARCHITECTURE.md say which crates of core there are, what each depends on and has, and
-//! what a module of core may name by `crate::…`; a table here, what a package may name by its crate.
-//! A line that runs the wrong way is reported with file, line and the arrow it breaks.
+//! what a module of core may name by `crate::…`; a table here, what a package may name by its
+//! crate. A line that runs the wrong way is reported with file, line and the arrow it breaks.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::{

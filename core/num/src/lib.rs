@@ -4,8 +4,8 @@
 //! types that carry more than a value: dual numbers, numbers with an uncertainty, several numbers
 //! at once. [`mod@array`] has arrays with their operations: sums, products, decompositions,
 //! Fourier transforms. [`cancel`] is work that ends early, [`errors`] several errors that are one,
-//! [`notation`] what all printers of formulas share, [`bytes`] sizes in words, [`stack`] more of it for
-//! deep recursion.
+//! [`notation`] what all printers of formulas share, [`bytes`] sizes in words, [`stack`] more of
+//! it for deep recursion.
 //!
 //! This crate is pure computation: it reads no files and no environment.
 

@@ -1,7 +1,7 @@
 //! Meaning of programs: an interpreter of their syntax trees on dual numbers.
 //!
-//! Derivatives at kinks and edges are those of the table in `core/ir/src/ir/table.rs`: `abs` has 0 at
-//! 0, `min` and `max` give all to the first at a tie. Where a slope is infinite there is no
+//! Derivatives at kinks and edges are those of the table in `core/ir/src/ir/table.rs`: `abs` has 0
+//! at 0, `min` and `max` give all to the first at a tie. Where a slope is infinite there is no
 //! derivative here.
 
 use std::{cell::Cell, collections::HashMap};

@@ -1,5 +1,5 @@
-//! Conversions of matrices and Pauli sums to and from the types of other crates, each under the feature of its
-//! name.
+//! Conversions of matrices and Pauli sums to and from the types of other crates, each under the
+//! feature of its name.
 
 #[cfg(feature = "faer")]
 mod faer;

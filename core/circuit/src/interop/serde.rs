@@ -1,5 +1,5 @@
-//! Serde: a matrix as its rows, Pauli strings and sums as text. What is read is checked as if it had
-//! been built by hand.
+//! Serde: a matrix as its rows, Pauli strings and sums as text. What is read is checked as if it
+//! had been built by hand.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 

@@ -35,7 +35,7 @@
 //!   kept, gives NaN, and is returned by the next `backward` or `freeze`.
 //!
 //! An [`ArrayVariable`] is an array with a shape on the same tape: operators broadcast, its methods
-//! are the functions that the [language](ketgrad_ir::text) has for arrays, with the same rules.
+//! are the functions that the [language](crate::text) has for arrays, with the same rules.
 //!
 //! ```
 //! use ketgrad_core::{array::Array, tape::Tape};

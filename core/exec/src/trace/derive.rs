@@ -38,7 +38,7 @@ impl Expr {
         lower(&self.0, name, inputs).map(|(p, _)| p)
     }
 
-    /// Returns the function as program text, which [`parse_program`](ketgrad_ir::text::parse_program)
+    /// Returns the function as program text, which [`parse_program`](crate::text::parse_program)
     /// reads.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use crate::{
     entity::Value,
     exec::Datum,
     ir::{Element, Kind, Op},
-    scalar::{MapNumbers, Nested, NestedValues, Ordered, Scalar},
+    scalar::{MapNumbers, NestedNumbers, NestedValues, Ordered, Scalar},
 };
 
 use super::{
@@ -155,7 +155,7 @@ pub trait Input: Output + Sized {
 }
 
 /// Values at which a function is recorded: numbers, and tuples, arrays, lists and structs of them.
-pub trait Valued<R: Ordered>: Nested<R> {
+pub trait Valued<R: Ordered>: NestedNumbers<R> {
     /// Type of the same shape on [`Traced`] numbers.
     type Traced: Output;
     #[doc(hidden)]
@@ -164,7 +164,7 @@ pub trait Valued<R: Ordered>: Nested<R> {
     fn datum(&self) -> Datum<Complex<R>>;
 }
 
-impl<R: Ordered, V: Nested<R>> Valued<R> for V
+impl<R: Ordered, V: NestedNumbers<R>> Valued<R> for V
 where
     V::Map<Traced<R>>: Output,
 {
@@ -352,7 +352,7 @@ macro_rules! recordable {
                 $Name { $($field: S::fresh(&format!("{name}.{}", stringify!($field)))),+ }
             }
         }
-        impl<R: $crate::scalar::Ordered, S: $crate::scalar::Nested<R>> $crate::scalar::Nested<R> for $Name<S> {
+        impl<R: $crate::scalar::Ordered, S: $crate::scalar::NestedNumbers<R>> $crate::scalar::NestedNumbers<R> for $Name<S> {
             type Map<U> = $Name<S::Map<U>>;
             fn map_numbers<F: $crate::scalar::MapNumbers<R>>(&self, name: &str, f: &mut F) -> Self::Map<F::Out> {
                 $Name { $($field: self.$field.map_numbers(&format!("{name}.{}", stringify!($field)), f)),+ }

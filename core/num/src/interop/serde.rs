@@ -1,5 +1,5 @@
-//! Serde: an array as its shape and its elements. What is read is checked as if it had been built by
-//! hand.
+//! Serde: an array as its shape and its elements. What is read is checked as if it had been built
+//! by hand.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 

@@ -77,7 +77,7 @@ pub use compiled::{missing, same};
 pub use elementary::exact_sum;
 pub use lanes::Lanes;
 pub use literal::{N, ScalarOperand};
-pub use nested::{MapNumbers, Nested, NestedValues};
+pub use nested::{MapNumbers, NestedNumbers, NestedValues};
 pub use ops::ParseScalarError;
 #[doc(hidden)]
 pub use ops::parse_decimal;

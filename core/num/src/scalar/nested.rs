@@ -4,7 +4,7 @@ use num_complex::Complex;
 
 use super::Ordered;
 
-/// A function of each number of a [`Nested`] value.
+/// A function of each number of a [`NestedNumbers`] value.
 pub trait MapNumbers<R> {
     /// What a real number becomes.
     type Out;
@@ -17,7 +17,7 @@ pub trait MapNumbers<R> {
 /// Numbers of type `R`, complex numbers, and tuples, arrays, lists and structs of them.
 ///
 /// Structs implement it by `recordable!`.
-pub trait Nested<R> {
+pub trait NestedNumbers<R> {
     /// The same shape with `U` in the place of `R`.
     type Map<U>;
     /// Maps every number. Parts are named after the whole.
@@ -30,7 +30,7 @@ pub trait Nested<R> {
     fn values(&self) -> NestedValues<R>;
 }
 
-/// The numbers of a [`Nested`] value.
+/// The numbers of a [`NestedNumbers`] value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NestedValues<R> {
     /// A real number.
@@ -43,7 +43,7 @@ pub enum NestedValues<R> {
     Tuple(Vec<NestedValues<R>>),
 }
 
-impl<R: Ordered> Nested<R> for R {
+impl<R: Ordered> NestedNumbers<R> for R {
     type Map<U> = U;
     fn map_numbers<F: MapNumbers<R>>(&self, name: &str, f: &mut F) -> F::Out {
         f.real(self, name)
@@ -53,7 +53,7 @@ impl<R: Ordered> Nested<R> for R {
     }
 }
 
-impl<R: Ordered> Nested<R> for Complex<R> {
+impl<R: Ordered> NestedNumbers<R> for Complex<R> {
     type Map<U> = Complex<U>;
     fn map_numbers<F: MapNumbers<R>>(&self, name: &str, f: &mut F) -> Complex<F::Out> {
         f.complex(self, name)
@@ -63,30 +63,30 @@ impl<R: Ordered> Nested<R> for Complex<R> {
     }
 }
 
-impl<R: Ordered, T: Nested<R>, const N: usize> Nested<R> for [T; N] {
+impl<R: Ordered, T: NestedNumbers<R>, const N: usize> NestedNumbers<R> for [T; N] {
     type Map<U> = [T::Map<U>; N];
     fn map_numbers<F: MapNumbers<R>>(&self, name: &str, f: &mut F) -> [T::Map<F::Out>; N] {
         std::array::from_fn(|k| self[k].map_numbers(&format!("{name}[{k}]"), f))
     }
     fn values(&self) -> NestedValues<R> {
-        NestedValues::List(self.iter().map(Nested::values).collect())
+        NestedValues::List(self.iter().map(NestedNumbers::values).collect())
     }
 }
 
-impl<R: Ordered, T: Nested<R>> Nested<R> for Vec<T> {
+impl<R: Ordered, T: NestedNumbers<R>> NestedNumbers<R> for Vec<T> {
     type Map<U> = Vec<T::Map<U>>;
     fn map_numbers<F: MapNumbers<R>>(&self, name: &str, f: &mut F) -> Vec<T::Map<F::Out>> {
         let items = self.iter().enumerate();
         items.map(|(k, x)| x.map_numbers(&format!("{name}[{k}]"), f)).collect()
     }
     fn values(&self) -> NestedValues<R> {
-        NestedValues::List(self.iter().map(Nested::values).collect())
+        NestedValues::List(self.iter().map(NestedNumbers::values).collect())
     }
 }
 
 macro_rules! tuples {
     ($($(($T:ident $k:tt))+;)*) => {$(
-        impl<R: Ordered, $($T: Nested<R>),+> Nested<R> for ($($T,)+) {
+        impl<R: Ordered, $($T: NestedNumbers<R>),+> NestedNumbers<R> for ($($T,)+) {
             type Map<U> = ($($T::Map<U>,)+);
             fn map_numbers<F: MapNumbers<R>>(&self, name: &str, f: &mut F) -> Self::Map<F::Out> {
                 ($(self.$k.map_numbers(&format!("{name}.{}", $k), f),)+)

@@ -27,7 +27,7 @@ impl<T: Real> StateVector<Complex<T>> {
     /// Cost: about `R |t| + 12 + 6 (R |t|)^(1/3)` times that of [`applied`](StateVector::applied),
     /// where R is the sum of the moduli of the coefficients without the constant; memory for two
     /// more states. A product formula as a circuit, with its parameters:
-    /// [`ansatz::evolution`](ketgrad_circuit::ansatz::evolution).
+    /// [`ansatz::evolution`](crate::ansatz::evolution).
     ///
     /// ```
     /// use ketgrad_core::{kernel::Threads, observable::PauliSum, state::StateVector};
