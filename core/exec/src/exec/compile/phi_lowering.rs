@@ -11,11 +11,8 @@ use super::{
         code::{Bank, Code, RegisterSlot},
         inspect::Moment,
     },
-    Compiler, Patch, Style,
+    compiler::{Compiler, Patch, Style},
 };
-
-/// The most instructions that are repeated in place of one jump.
-pub(super) const MAX_DUPLICATED: usize = 12;
 
 impl Compiler<'_> {
     /// Returns true if an instruction, the last of its block, is fused with the terminator: it

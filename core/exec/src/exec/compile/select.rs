@@ -9,7 +9,7 @@ use crate::{
 
 use super::{
     super::code::{Bank, Code, Reg, RegisterSlot, SlotRange, WriteMode},
-    Compiler,
+    compiler::Compiler,
     superinstructions::superinstruction,
 };
 

@@ -16,7 +16,7 @@ use super::{
             SmallStep,
         },
     },
-    Compiler,
+    compiler::Compiler,
     small_regions::KnownSizes,
 };
 
