@@ -8,13 +8,13 @@
 
 use std::{any::Any, ops::Range};
 
-use crate::scalar::{Lanes, Real, Scalar};
+use crate::scalar::{Lanes, Scalar};
 
 use super::{
-    Bytecode, Derivatives, Executable, Machine, NoHost, RunError,
+    Bytecode, Executable, Limits, Machine, NoHost, RunError,
     batch::{pack, unpack},
-    bound_constants::{BoundConstants, HostWithConstants},
     data::Datum,
+    host_with_constants::{BoundConstants, HostWithConstants},
     machine::RecordedTapes,
 };
 
@@ -24,7 +24,7 @@ pub(super) const TANGENT_LANES: usize = 8;
 pub(super) const MIN_BATCH: usize = 4;
 /// Maximum number of bytes that a single run works with: with more, the data that all lanes read
 /// leave the cache.
-const MAX_BATCHED_BYTES: usize = 1 << 20;
+pub(super) const MAX_BATCHED_BYTES: usize = 1 << 20;
 
 type TangentLanes = Lanes<f64, TANGENT_LANES>;
 
@@ -53,25 +53,17 @@ impl BatchedTangents {
     pub(super) fn forget(&mut self) {
         self.constants = None;
     }
-}
 
-/// Splits `0..n` into batches that may run at once. The first batch is `0..1` if `alone`: if there
-/// is no code yet, or the memory it takes is not known.
-pub(super) fn batches(n: usize, alone: bool) -> impl Iterator<Item = Range<usize>> {
-    let first = usize::from(alone && n > 0);
-    let rest = (first..n).step_by(TANGENT_LANES).map(move |from| from..n.min(from + TANGENT_LANES));
-    (first > 0).then_some(0..1).into_iter().chain(rest)
-}
-
-impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
     /// Runs code for the same first arguments and each set of last ones, of which there are at most
     /// [`TANGENT_LANES`], with the tapes [taken](BatchedTangents::load_tapes) if it reads any.
     /// Returns `None` if the sets must run, or had better run, one after the other: also if one of
     /// them fails.
-    pub(super) fn run_batched(
+    pub(super) fn run<S: Scalar>(
         &mut self,
         code: &Bytecode,
         reads: bool,
+        constants: &BoundConstants<S>,
+        limits: &Limits,
         args: &[Datum<S>],
         sets: &[Vec<Datum<S>>],
     ) -> Option<Vec<Datum<S>>> {
@@ -79,15 +71,11 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
         if code.is_jit() {
             return None;
         }
-        let small = self.machine.memory() <= MAX_BATCHED_BYTES;
-        let first =
-            sets.first().filter(|_| small && (MIN_BATCH..=TANGENT_LANES).contains(&sets.len()))?;
-        let BatchedTangents { machine, constants: held, tapes } = &mut self.batched;
+        let first = sets.first().filter(|_| (MIN_BATCH..=TANGENT_LANES).contains(&sets.len()))?;
+        let BatchedTangents { machine, constants: held, tapes } = self;
         if held.is_none() {
-            let wide = self
-                .constants
-                .iter()
-                .map(|(name, value)| Some((name.clone(), broadcast_lanes(value)?)));
+            let wide =
+                constants.iter().map(|(name, value)| Some((name.clone(), broadcast_lanes(value)?)));
             *held = Some(wide.collect::<Option<_>>()?);
         }
         let mut all = args.iter().map(broadcast_lanes).collect::<Option<Vec<_>>>()?;
@@ -100,8 +88,7 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
             machine.put_tapes(tapes);
         }
         let host = HostWithConstants { host: &NoHost, constants: held.as_ref()? };
-        let result: Result<Datum<TangentLanes>, RunError> =
-            code.call(machine, &host, &self.limits, &all);
+        let result: Result<Datum<TangentLanes>, RunError> = code.call(machine, &host, limits, &all);
         let result = result.ok()?;
         let lanes = (0..sets.len()).map(|lane| {
             let one: Box<dyn Any> = Box::new(unpack(&result, lane));
@@ -109,6 +96,14 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
         });
         lanes.collect()
     }
+}
+
+/// Splits `0..n` into batches that may run at once. The first batch is `0..1` if `alone`: if there
+/// is no code yet, or the memory it takes is not known.
+pub(super) fn batches(n: usize, alone: bool) -> impl Iterator<Item = Range<usize>> {
+    let first = usize::from(alone && n > 0);
+    let rest = (first..n).step_by(TANGENT_LANES).map(move |from| from..n.min(from + TANGENT_LANES));
+    (first > 0).then_some(0..1).into_iter().chain(rest)
 }
 
 /// Returns a value of floats as one of `f64`.

@@ -32,13 +32,12 @@ use crate::{
 };
 
 use super::{
-    Bytecode, CallError, DeriveError, Executable, Host, Limits, NoHost, Pullback, RunError,
-    batched_tangents::{BatchedTangents, batches},
-    bound_constants::{BoundConstants, HostWithConstants},
+    Bytecode, CallError, DeriveError, Executable, Host, Limits, Machine, NoHost, RunError,
+    batched_tangents::{BatchedTangents, MAX_BATCHED_BYTES, batches},
     compile::TapeProvenance,
     compiled_derivative::{CompileOptions, CompiledDerivative, Derive, ShapeCache, known},
     data::Datum,
-    machine::Machine,
+    host_with_constants::{BoundConstants, HostWithConstants},
     prepared::Prepared,
     tangents::{check_cotangent, check_tangents, count, flatten, seeded, split, whole},
 };
@@ -424,30 +423,6 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         self.jvp(args, dots)
     }
 
-    /// Runs the function once and returns its value and a pullback that can be called any number of
-    /// times.
-    ///
-    /// # Errors
-    /// An op has no rule, the arguments do not fit, or the program fails.
-    pub fn pullback(&mut self, args: &[Datum<S>]) -> Result<Pullback<'_, 'h, S>, DeriveError> {
-        if self.split.is_none() {
-            let mut program = self.optimized();
-            let Reverse { primal, adjoint } = adjoint::reverse(&mut program, self.f)?;
-            optimize_all(&mut program, primal, self.level);
-            optimize_all(&mut program, adjoint, self.level);
-            let how = self.compile_options();
-            let parts = (how.code(&program, primal, &[])?, how.code(&program, adjoint, &[])?);
-            self.split = Some(Arc::new(parts));
-        }
-        let Some((primal, _)) = self.split.as_deref() else {
-            return Err(CallError::Undefined { name: String::new() }.into());
-        };
-        let host = HostWithConstants { host: &*self.host, constants: &self.constants };
-        let value = primal.call(&mut self.machine, &host, &self.limits, args)?;
-        let tapes = self.machine.take_tapes();
-        Ok(Pullback::new(value, tapes, args, self))
-    }
-
     /// Computes the gradient and its change along tangents of the parameters: a Hessian-vector
     /// product, by forward over reverse.
     ///
@@ -632,7 +607,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
 
     /// Returns the program with the function and all it calls optimised. A function with a rule of
     /// its own keeps it.
-    fn optimized(&self) -> Program {
+    pub(super) fn optimized(&self) -> Program {
         let mut program = self.program.clone();
         optimize_all(&mut program, self.f, self.level);
         program
@@ -649,7 +624,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         CompiledDerivative::new(&self.program, self.f, derive, self.compile_options(), given)
     }
 
-    fn compile_options(&self) -> CompileOptions {
+    pub(super) fn compile_options(&self) -> CompileOptions {
         CompileOptions {
             level: self.level,
             order: T::ORDER,
@@ -675,6 +650,21 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         let code = derived.code(args)?;
         let host = HostWithConstants { host: &*self.host, constants: &self.constants };
         Ok(code.call(&mut self.machine, &host, &self.limits, args)?)
+    }
+
+    /// Runs code for several tangents or cotangents [at once](BatchedTangents::run), if the memory
+    /// of a single run allows that.
+    pub(super) fn run_batched(
+        &mut self,
+        code: &Bytecode,
+        reads: bool,
+        args: &[Datum<S>],
+        sets: &[Vec<Datum<S>>],
+    ) -> Option<Vec<Datum<S>>> {
+        if self.machine.memory() > MAX_BATCHED_BYTES {
+            return None;
+        }
+        self.batched.run(code, reads, &self.constants, &self.limits, args, sets)
     }
 }
 

@@ -12,9 +12,9 @@ use crate::{
 use super::{
     Bytecode, Derivatives, DeriveError, Executable, Limits, RunError,
     batched_tangents::MIN_BATCH,
-    bound_constants::HostWithConstants,
     compiled_derivative::{CacheLookup, known},
     data::Datum,
+    host_with_constants::HostWithConstants,
     machine::RecordedTapes,
     tangents::whole,
 };

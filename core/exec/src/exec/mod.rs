@@ -23,6 +23,7 @@ mod batch;
 mod batched_tangents;
 mod bound_constants;
 mod budget;
+mod budget_error;
 mod bytecode;
 mod call_context;
 mod checkpoint;
@@ -37,6 +38,7 @@ mod error;
 mod fuse;
 mod fused_kernel;
 mod host;
+mod host_with_constants;
 pub mod inspect;
 #[cfg(feature = "jit")]
 mod jit;
@@ -53,7 +55,8 @@ mod sparse;
 mod tangents;
 
 pub use batch::Batch;
-pub use budget::{BudgetError, Budgeted};
+pub use budget::Budgeted;
+pub use budget_error::BudgetError;
 pub use bytecode::Bytecode;
 pub use call_context::CallContext;
 pub use checkpoint::{Stepped, Steps};

@@ -6,11 +6,10 @@ use std::sync::Arc;
 use crate::scalar::{Real, Scalar};
 
 use super::{
-    Bytecode, CallError, Executable, Host, Limits, RunError,
-    bound_constants::{BoundConstants, HostWithConstants},
+    Bytecode, CallError, Executable, Host, Limits, Machine, RunError,
     compiled_derivative::CompiledDerivative,
     data::Datum,
-    machine::Machine,
+    host_with_constants::{BoundConstants, HostWithConstants},
     tangents::extend,
 };
 

@@ -1,12 +1,18 @@
 //! One run of a function for any number of cotangents.
 
-use crate::scalar::{Real, Scalar};
+use std::sync::Arc;
+
+use crate::{
+    adjoint::{self, Reverse},
+    pass::optimize_all,
+    scalar::{Real, Scalar},
+};
 
 use super::{
     CallError, Derivatives, DeriveError, Executable,
     batched_tangents::MIN_BATCH,
-    bound_constants::HostWithConstants,
     data::Datum,
+    host_with_constants::HostWithConstants,
     machine::RecordedTapes,
     tangents::{check_cotangent, extend},
 };
@@ -23,8 +29,34 @@ pub struct Pullback<'d, 'h, S: Scalar> {
     of: &'d mut Derivatives<'h, S>,
 }
 
+impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
+    /// Runs the function once and returns its value and a pullback that can be called any number of
+    /// times.
+    ///
+    /// # Errors
+    /// An op has no rule, the arguments do not fit, or the program fails.
+    pub fn pullback(&mut self, args: &[Datum<S>]) -> Result<Pullback<'_, 'h, S>, DeriveError> {
+        if self.split.is_none() {
+            let mut program = self.optimized();
+            let Reverse { primal, adjoint } = adjoint::reverse(&mut program, self.f)?;
+            optimize_all(&mut program, primal, self.level);
+            optimize_all(&mut program, adjoint, self.level);
+            let how = self.compile_options();
+            let parts = (how.code(&program, primal, &[])?, how.code(&program, adjoint, &[])?);
+            self.split = Some(Arc::new(parts));
+        }
+        let Some((primal, _)) = self.split.as_deref() else {
+            return Err(CallError::Undefined { name: String::new() }.into());
+        };
+        let host = HostWithConstants { host: &*self.host, constants: &self.constants };
+        let value = primal.call(&mut self.machine, &host, &self.limits, args)?;
+        let tapes = self.machine.take_tapes();
+        Ok(Pullback::new(value, tapes, args, self))
+    }
+}
+
 impl<'d, 'h, T: Real, S: Scalar<Real = T>> Pullback<'d, 'h, S> {
-    pub(super) fn new(
+    fn new(
         value: Datum<S>,
         tapes: RecordedTapes<S>,
         args: &[Datum<S>],

@@ -10,7 +10,7 @@ use crate::{
 use super::{
     super::{
         Derivatives,
-        bound_constants::HostWithConstants,
+        host_with_constants::HostWithConstants,
         tangents::{count, seeded},
     },
     Datum, DeriveError, Event, Find, Found, Inspection, Interceptor, Interrupt,
