@@ -4,7 +4,12 @@ use std::{collections::BTreeMap, fmt};
 
 use crate::scalar::Scalar;
 
-use super::{Event, Interceptor, Interrupt, Moment, flops::flops};
+use super::{
+    event::Event,
+    flops::flops,
+    interceptor::{Interceptor, Interrupt},
+    moment::Moment,
+};
 
 /// Counter of the operations that run.
 ///

@@ -23,7 +23,12 @@ use std::collections::BTreeSet;
 
 use crate::scalar::Scalar;
 
-use super::{Event, Interceptor, Interrupt, Moment};
+use super::{
+    super::Datum,
+    event::Event,
+    interceptor::{Interceptor, Interrupt},
+    moment::Moment,
+};
 
 /// Next action of the debugger.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -67,7 +72,7 @@ pub struct Pause<'a, S: Scalar> {
 impl<S: Scalar> Pause<'_, S> {
     /// Returns the parameters of the function and their values.
     #[must_use]
-    pub fn parameters(&self) -> Vec<(String, super::Datum<S>)> {
+    pub fn parameters(&self) -> Vec<(String, Datum<S>)> {
         let f = self.event.function();
         f.params
             .iter()

@@ -20,7 +20,12 @@ use crate::{
     scalar::{Real, Scalar},
 };
 
-use super::{Datum, Event, Interceptor, Interrupt, Moment};
+use super::{
+    super::Datum,
+    event::Event,
+    interceptor::{Interceptor, Interrupt},
+    moment::Moment,
+};
 
 /// Kind of number to look for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

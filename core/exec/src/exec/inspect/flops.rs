@@ -37,7 +37,7 @@ use crate::{
     scalar::Scalar,
 };
 
-use super::Datum;
+use super::super::Datum;
 
 /// An operand or a result: its shape, without axes if it is a number.
 struct OperandSize {

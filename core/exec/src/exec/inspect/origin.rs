@@ -9,12 +9,14 @@ use crate::{
 
 use super::{
     super::{
-        Derivatives,
+        Datum, Derivatives, DeriveError,
         host_with_constants::HostWithConstants,
         tangents::{count, seeded},
     },
-    Datum, DeriveError, Event, Find, Found, Inspection, Interceptor, Interrupt,
-    finder::{found, is_bad},
+    event::Event,
+    finder::{Find, Found, found, is_bad},
+    inspection::Inspection,
+    interceptor::{Interceptor, Interrupt},
 };
 
 impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::scalar::Scalar;
 
 use super::{
-    Datum,
+    super::Datum,
     sets::{SetId, Sets},
 };
 

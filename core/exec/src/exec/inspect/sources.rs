@@ -6,7 +6,7 @@ use crate::{
     scalar::Scalar,
 };
 
-use super::Datum;
+use super::super::Datum;
 
 /// The number of an operand, and the place of an element in it; of a number the place does not
 /// count.

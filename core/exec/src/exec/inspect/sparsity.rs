@@ -26,8 +26,11 @@ use crate::{
 };
 
 use super::{
-    super::derivatives::find,
-    Datum, DeriveError, Event, Inspection, Interceptor, Interrupt, Moment,
+    super::{Datum, DeriveError, derivatives::find},
+    event::Event,
+    inspection::Inspection,
+    interceptor::{Interceptor, Interrupt},
+    moment::Moment,
     sets::{Members, SetId, Sets},
     shadow::Shadow,
     sources::{ElementSource, by_elements, on_arrays},
