@@ -1,11 +1,8 @@
 //! Limits that a run leaves to the primitives that it calls.
 
-use crate::{
-    cancel::{CancellationToken, Cancelled},
-    scalar::Scalar,
-};
+use crate::cancel::{CancellationToken, Cancelled};
 
-use super::{Datum, Executable, Host, Limits, Machine, RunError};
+use super::Limits;
 
 /// Limits that are left to a primitive by the run that calls it, and that run's token. A host that
 /// runs programs itself runs them [here](CallContext::run): then they count as if the caller had
@@ -45,10 +42,10 @@ use super::{Datum, Executable, Host, Limits, Machine, RunError};
 /// ```
 #[derive(Clone, Debug)]
 pub struct CallContext {
-    left: Limits,
-    cancellation: CancellationToken,
-    steps: u64,
-    work: u64,
+    pub(super) left: Limits,
+    pub(super) cancellation: CancellationToken,
+    pub(super) steps: u64,
+    pub(super) work: u64,
 }
 
 impl CallContext {
@@ -79,27 +76,6 @@ impl CallContext {
             .with_depth(left.depth.min(limits.depth))
             .with_array(left.array.min(limits.array))
             .with_memory(left.memory.min(limits.memory));
-    }
-
-    /// Runs compiled code within the limits that are left, and subtracts what it has used.
-    ///
-    /// # Errors
-    /// Those of [`Executable::call`].
-    pub fn run<S: Scalar, E: Executable<S> + ?Sized>(
-        &mut self,
-        code: &E,
-        host: &dyn Host<S>,
-        args: &[Datum<S>],
-    ) -> Result<Datum<S>, RunError> {
-        let mut machine = Machine::new().with_cancellation(self.cancellation.clone());
-        let value = code.call(&mut machine, host, &self.left, args)?;
-        let (steps, work) = machine.used();
-        (self.steps, self.work) =
-            (self.steps.saturating_add(steps), self.work.saturating_add(work));
-        let (steps, work) =
-            (self.left.steps.saturating_sub(steps), self.left.work.saturating_sub(work));
-        self.left = self.left.with_steps(steps).with_work(work);
-        Ok(value)
     }
 
     /// Returns an error if the caller's run is cancelled.
