@@ -71,7 +71,7 @@ pub use host::{Host, HostError, NoHost};
 #[cfg(feature = "jit")]
 pub use jit::JitError;
 pub use limits::Limits;
-pub use machine::Machine;
+pub use machine::state::Machine;
 pub use prepared::Prepared;
 pub use pullback::Pullback;
 pub use sparse::{Colouring, Sparse};

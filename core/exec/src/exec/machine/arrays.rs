@@ -7,13 +7,14 @@ use smallvec::SmallVec;
 
 use crate::{
     array::{Array, ArrayError, RunCopy, Shape},
+    cancel::CancellationToken,
     ir::{ArrayOp, Kind, Position, Primitive},
     scalar::{Real, Scalar},
 };
 
 use super::{
     super::{
-        CallContext,
+        CallContext, Limits,
         bytecode::Bytecode,
         code::{Bank, Code, RegisterSlot, WriteMode},
         data::Datum,
@@ -22,13 +23,22 @@ use super::{
     },
     array_bank::{SharedArray, items},
     banks::{ArrayBanks, Banks, FrameBase, TapeStorage, store_leaves},
+    code_location::CodeLocation,
     cost::superlinear,
     elements::run_kernel,
     memory_budget::MemoryBudget,
-    run::{CodeLocation, HostBudget},
     small_program::run_small,
     whole::on_arrays,
 };
+
+/// Limits of the programs that a host runs, and the steps that they have used.
+pub(super) struct HostBudget<'a> {
+    pub(super) limits: &'a Limits,
+    /// Steps that are left.
+    pub(super) steps: u64,
+    pub(super) cancellation: &'a CancellationToken,
+    pub(super) used: u64,
+}
 
 /// Instructions on arrays, and primitives.
 #[allow(clippy::clone_on_copy, reason = "one of the three banks holds plain integers")]

@@ -16,9 +16,8 @@ use super::{
         data::Datum,
     },
     array_bank::{ArrayBank, SharedArray},
-    elements::KernelScratch,
     memory_budget::MemoryBudget,
-    small_program::SmallScratch,
+    scratch::{KernelScratch, SmallScratch},
 };
 
 /// Start of the registers of a call in each bank.

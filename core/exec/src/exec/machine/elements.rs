@@ -35,22 +35,8 @@ use super::{
     },
     loops::run,
     memory_budget::MemoryBudget,
+    scratch::KernelScratch,
 };
-
-/// Scratch memory of kernels: the results of steps for one chunk, operands broadcast for one, and
-/// the plans.
-#[derive(Debug)]
-pub(super) struct KernelScratch<S: Scalar> {
-    reals: Vec<Vec<S::Real>>,
-    complexes: Vec<Vec<S>>,
-    plans: Vec<Option<KernelPlan>>,
-}
-
-impl<S: Scalar> KernelScratch<S> {
-    pub(super) fn new() -> KernelScratch<S> {
-        KernelScratch { reals: Vec::new(), complexes: Vec::new(), plans: Vec::new() }
-    }
-}
 
 /// Vector that holds as many elements as most kernels have without allocating.
 type OperandVec<T> = SmallVec<[T; 12]>;

@@ -6,13 +6,9 @@
 //! numbers is counted too. Marks are the only instructions that an interceptor sees, and only code
 //! compiled for one has them, so running without one costs nothing.
 
-use std::cmp::Ordering;
-
 use crate::{
-    array::ArrayError,
-    cancel::{CancellationToken, Cancelled},
-    ir::{Compare, Position},
-    scalar::{Real, Scalar, Undecided},
+    ir::Compare,
+    scalar::{Real, Scalar},
 };
 
 #[cfg(feature = "jit")]
@@ -20,107 +16,19 @@ use super::enter_jit::{JitFrame, enter_jit};
 use super::{
     super::{
         Limits,
-        bytecode::{Bytecode, CallFrame, Routine},
+        bytecode::{Bytecode, CallFrame},
         code::{BANKS, Bank, ChecksumUpdate, Code, SlotRange},
         error::RunError,
         host::Host,
         inspect::{Event, Interceptor, Interrupt},
     },
-    Machine,
-    arrays::structural,
+    arrays::{HostBudget, structural},
     banks::{FrameBase, TapeStorage},
-    memory_budget::{CHECK_INTERVAL, MemoryBudget},
+    code_location::CodeLocation,
+    memory_budget::CHECK_INTERVAL,
     replace::Replacement,
+    state::Machine,
 };
-
-/// Limits of the programs that a host runs, and the steps that they have used.
-pub(super) struct HostBudget<'a> {
-    pub(super) limits: &'a Limits,
-    /// Steps that are left.
-    pub(super) steps: u64,
-    pub(super) cancellation: &'a CancellationToken,
-    pub(super) used: u64,
-}
-
-/// Current instruction of a run, for errors.
-pub(super) struct CodeLocation<'a> {
-    pub(super) routine: &'a Routine,
-    pub(super) pc: usize,
-}
-
-impl CodeLocation<'_> {
-    pub(super) fn position(&self) -> Position {
-        self.routine.at.get(self.pc).copied().unwrap_or_default()
-    }
-    #[cold]
-    pub(super) fn index(&self, index: i64, len: usize) -> RunError {
-        RunError::Index { index, len, at: self.position() }
-    }
-    #[cold]
-    pub(super) fn empty(&self) -> RunError {
-        RunError::EmptyTape { at: self.position() }
-    }
-    #[cold]
-    fn undecided(&self, op: &'static str, source: Undecided) -> RunError {
-        RunError::Undecided { op, at: self.position(), source }
-    }
-    #[cold]
-    fn integer(&self, op: &'static str, operands: &[i64]) -> RunError {
-        let operands = operands.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ");
-        RunError::Integer { op, operands, at: self.position() }
-    }
-    #[cold]
-    fn steps(&self, limit: u64) -> RunError {
-        RunError::Steps { limit, at: self.position() }
-    }
-    #[cold]
-    fn cancelled(&self, source: Cancelled) -> RunError {
-        RunError::Cancelled { at: self.position(), source }
-    }
-    #[cold]
-    pub(super) fn work(&self, limit: u64) -> RunError {
-        RunError::Work { limit, at: self.position() }
-    }
-    /// Counts the registers of numbers up to those of this call, and the numbers on the tapes.
-    #[cold]
-    #[inline(never)]
-    fn count_memory<S: Scalar>(
-        &self,
-        base: FrameBase,
-        tapes: &[TapeStorage<S>],
-        budget: &mut MemoryBudget,
-    ) -> Result<(), RunError> {
-        let end = |bank: Bank| base[bank as usize] + self.routine.sizes[bank as usize] as usize;
-        let (reals, complexes) =
-            (end(Bank::Real) * size_of::<S::Real>(), end(Bank::Complex) * size_of::<S>());
-        let registers = reals + complexes + end(Bank::Int) * size_of::<i64>();
-        if budget.count(registers + tapes.iter().map(TapeStorage::numbers).sum::<usize>()) {
-            return Ok(());
-        }
-        Err(RunError::Memory { used: budget.used(), limit: budget.limit(), at: self.position() })
-    }
-    #[cold]
-    fn switch(&self, index: i64) -> RunError {
-        RunError::Switch { index, at: self.position() }
-    }
-    #[cold]
-    fn depth(&self, limit: usize, callee: &Routine) -> RunError {
-        RunError::Depth { limit, function: callee.name.clone(), at: self.position() }
-    }
-    #[cold]
-    fn full(&self, source: ArrayError) -> RunError {
-        RunError::Array { at: self.position(), source }
-    }
-    #[cold]
-    fn path<T: Real>(&self, expected: Option<Ordering>, x: &T, y: &T) -> RunError {
-        let (left, right) = (format!("{x:?}"), format!("{y:?}"));
-        RunError::Path { expected, left, right, at: self.position() }
-    }
-    #[cold]
-    fn needs_complex(&self) -> RunError {
-        RunError::NeedsComplex { at: self.position() }
-    }
-}
 
 /// Runs the first routine; its arguments are in its registers. Gives the slots of its result.
 pub(super) fn run_routine<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
@@ -487,6 +395,24 @@ pub(super) fn run_routine<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                     }
                     continue 'frame;
                 }
+            }
+        }
+    }
+}
+
+impl Bytecode {
+    /// Checks that each pop took the value that the push of its slot left, on the tapes that are
+    /// popped to the end.
+    fn check_tapes<S: Scalar>(&self, tapes: &[TapeStorage<S>]) -> Result<(), RunError> {
+        match self
+            .checked_tapes
+            .iter()
+            .find(|(tape, bank)| tapes[*tape as usize].checksums[*bank as usize] != 0)
+        {
+            None => Ok(()),
+            Some(&(tape, _)) => {
+                let function = self.routines.first().map(|r| r.name.clone()).unwrap_or_default();
+                Err(RunError::TapeOrder { function, tape })
             }
         }
     }

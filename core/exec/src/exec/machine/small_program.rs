@@ -23,21 +23,6 @@ use super::{
     loops::{StepInputs, run},
 };
 
-/// Memory that is used again.
-#[derive(Debug)]
-pub(super) struct SmallScratch<T> {
-    numbers: Vec<T>,
-    offsets: Vec<usize>,
-    /// The factors and the product of matrices.
-    matrices: [Array<T>; 3],
-}
-
-impl<T> SmallScratch<T> {
-    pub(super) fn new() -> SmallScratch<T> {
-        SmallScratch { numbers: Vec::new(), offsets: Vec::new(), matrices: Default::default() }
-    }
-}
-
 /// Operands, earlier results and offsets that steps read.
 struct SmallReader<'a, T> {
     arrays: &'a [&'a [T]],
