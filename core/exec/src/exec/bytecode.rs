@@ -8,6 +8,7 @@ use crate::{
 };
 
 use super::{
+    call_frame::CallFrame,
     code::{BANKS, Bank, ChecksumUpdate, Code, Pc, RegisterSlot},
     fused_kernel::FusedKernel,
     inspect::Moment,
@@ -76,28 +77,6 @@ impl Routine {
     }
 }
 
-/// A call that waits for another: its routine and the instruction that it goes on with, in one
-/// word. Where its registers start follows from where those of the other do.
-#[derive(Clone, Copy, Debug)]
-#[repr(transparent)]
-pub(super) struct CallFrame(pub(super) u64);
-
-impl CallFrame {
-    pub(super) fn new(routine: usize, pc: usize) -> CallFrame {
-        CallFrame((routine as u64) << 32 | pc as u64)
-    }
-    pub(super) fn routine(self) -> usize {
-        (self.0 >> 32) as usize
-    }
-    pub(super) fn pc(self) -> usize {
-        self.0 as Pc as usize
-    }
-    /// Returns the position of the call.
-    pub(super) fn position(self, code: &Bytecode) -> Position {
-        code.routines[self.routine()].at.get(self.pc() - 1).copied().unwrap_or_default()
-    }
-}
-
 /// A function and all it calls, compiled.
 #[derive(Clone, Debug)]
 pub struct Bytecode {
@@ -123,6 +102,10 @@ impl Bytecode {
     #[must_use]
     pub fn params(&self) -> &[Param] {
         &self.params
+    }
+    /// Returns the position of a call that waits.
+    pub(super) fn position(&self, call: CallFrame) -> Position {
+        self.routines[call.routine()].at.get(call.pc() - 1).copied().unwrap_or_default()
     }
     /// Returns the number of instructions, including those of all functions that it calls.
     #[must_use]

@@ -26,6 +26,7 @@ mod budget;
 mod budget_error;
 mod bytecode;
 mod call_context;
+mod call_frame;
 mod checkpoint;
 mod coalesce;
 mod code;
@@ -69,7 +70,7 @@ pub use error::{CallError, RunError};
 pub use executable::Executable;
 pub use host::{Host, HostError, NoHost};
 #[cfg(feature = "jit")]
-pub use jit::JitError;
+pub use jit::error::JitError;
 pub use limits::Limits;
 pub use machine::state::Machine;
 pub use prepared::Prepared;

@@ -13,7 +13,7 @@ use super::{
         bytecode::Routine,
         code::{Bank, Code, Pc, RegisterSlot, WriteMode},
     },
-    JitCell,
+    cells::JitCell,
 };
 
 /// Number of instructions that are worth an entry point. A loop always is, and a routine that calls

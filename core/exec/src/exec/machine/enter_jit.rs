@@ -8,7 +8,8 @@ use crate::scalar::{Real, Scalar};
 
 use super::{
     super::{
-        bytecode::{CallFrame, Routine},
+        bytecode::Routine,
+        call_frame::CallFrame,
         code::Bank,
         jit::{CellLayout, JitCell, JitContext, JitFunction, JitTape},
     },

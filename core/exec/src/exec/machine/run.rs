@@ -16,7 +16,8 @@ use super::enter_jit::{JitFrame, enter_jit};
 use super::{
     super::{
         Limits,
-        bytecode::{Bytecode, CallFrame},
+        bytecode::Bytecode,
+        call_frame::CallFrame,
         code::{BANKS, Bank, ChecksumUpdate, Code, SlotRange},
         error::RunError,
         host::Host,

@@ -6,10 +6,7 @@ use crate::{cancel::CancellationToken, ir::Position, scalar::Scalar};
 use super::super::jit::JitCell;
 use super::{
     super::{
-        Limits,
-        bytecode::{Bytecode, CallFrame},
-        code::BANKS,
-        data::Datum,
+        Limits, bytecode::Bytecode, call_frame::CallFrame, code::BANKS, data::Datum,
         error::RunError,
     },
     banks::{Banks, RecordedTapes, TapeStorage},
@@ -108,7 +105,7 @@ impl<S: Scalar> Machine<S> {
     #[cold]
     pub(super) fn with_position(&self, code: &Bytecode, mut error: RunError) -> RunError {
         if let Some(at) = error.position_mut() {
-            *at = self.frames.iter().rev().fold(*at, |at, call| at.or(call.position(code)));
+            *at = self.frames.iter().rev().fold(*at, |at, call| at.or(code.position(*call)));
         }
         error
     }

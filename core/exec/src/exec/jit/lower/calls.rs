@@ -18,13 +18,13 @@ use cranelift_codegen::ir::{InstBuilder, Value, condcodes::IntCC, types};
 use super::{
     super::{
         super::{
-            bytecode::CallFrame,
+            call_frame::CallFrame,
             code::{Bank, Reg, RegisterSlot, SlotRange},
         },
-        JitContext,
+        context::JitContext,
     },
-    FLAGS, JitLowering,
-    registers::width,
+    lowering::JitLowering,
+    memory::{FLAGS, width},
 };
 
 /// The bytes of a call that waits.

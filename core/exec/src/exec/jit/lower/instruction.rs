@@ -13,11 +13,12 @@ use crate::ir::{Compare, Int1, Int2, Number1, Number2, Real1, Real2};
 use super::{
     super::{
         super::code::{Bank, ChecksumUpdate, Code, Pc, Reg, WriteMode},
-        CellLayout, JitCell, JitTape,
+        cells::{CellLayout, JitCell, JitTape},
         entry_points::for_the_machine,
         ops,
     },
-    FLAGS, JitLowering,
+    lowering::JitLowering,
+    memory::FLAGS,
 };
 
 impl JitLowering<'_, '_> {

@@ -1,14 +1,15 @@
 //! Registers, tapes and elements of arrays.
 
-use cranelift_codegen::ir::{self, InstBuilder, Value, condcodes::IntCC, types};
+use cranelift_codegen::ir::{InstBuilder, Value, condcodes::IntCC, types};
 use cranelift_frontend::Variable;
 
 use super::{
     super::{
         super::code::{Bank, Code, Reg, RegisterSlot, SlotRange},
-        JitCell, JitTape,
+        cells::{JitCell, JitTape},
     },
-    FLAGS, JitLowering, shaped,
+    lowering::{JitLowering, shaped},
+    memory::{FLAGS, kind, parts, width},
 };
 
 impl JitLowering<'_, '_> {
@@ -234,19 +235,4 @@ impl JitLowering<'_, '_> {
         self.drop_top(stack);
         self.set(stack.bank, reg, value);
     }
-}
-
-/// Returns the kind of a bank's numbers, or of their parts.
-fn kind(bank: Bank) -> ir::Type {
-    if bank == Bank::Int { types::I64 } else { types::F64 }
-}
-
-/// Returns the number of parts of a number.
-fn parts(bank: Bank) -> usize {
-    if bank == Bank::Complex { 2 } else { 1 }
-}
-
-/// Returns the bytes of a number.
-pub(super) fn width(bank: Bank) -> i64 {
-    8 * parts(bank) as i64
 }
