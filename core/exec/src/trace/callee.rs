@@ -36,11 +36,7 @@ use crate::{
     scalar::{Real, Scalar, Uncertain},
 };
 
-use super::{
-    error::TraceError,
-    expr::{ComplexExpr, Expr},
-    node::{Sym, text_key},
-};
+use super::{error::TraceError, key::text_key};
 
 /// A function or primitive that is recorded as a call. Cloning it copies a handle.
 #[derive(Clone)]
@@ -241,24 +237,6 @@ macro_rules! runs {
     };
 }
 runs!(f32 f64 Dual64 Dual2_64 HyperDual64 Uncertain Complex<f32> Complex<f64> Complex<Dual64>);
-
-/// Recorded, not run.
-macro_rules! records {
-    ($($E:ident $kind:ident;)*) => {$(
-        impl Record for $E {
-            fn record(callee: &Callee, args: &[$E]) -> Result<$E, TraceError> {
-                let given = Kind::$kind;
-                if callee.0.result != given {
-                    let (name, expected) = (callee.0.name.clone(), callee.0.result.clone());
-                    return Err(TraceError::Kind { name, given, expected });
-                }
-                let args: Vec<Sym> = args.iter().map(|x| x.0.clone()).collect();
-                Ok($E(Sym::call(callee.0.clone(), &args, given)))
-            }
-        }
-    )*};
-}
-records! { Expr Real; ComplexExpr Complex; }
 
 /// Copies the functions and primitives of a callee into a program; returns the op that calls it
 /// there.

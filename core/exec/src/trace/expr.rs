@@ -12,7 +12,9 @@ use crate::{
 
 use super::{
     build,
+    callee::{Callee, Record},
     constant::Constant,
+    error::TraceError,
     node::{NodeKind, Sym, visit},
     print,
 };
@@ -391,6 +393,24 @@ impl Real for Expr {
         }
     }
 }
+
+/// Recorded, not run.
+macro_rules! records {
+    ($($E:ident $kind:ident;)*) => {$(
+        impl Record for $E {
+            fn record(callee: &Callee, args: &[$E]) -> Result<$E, TraceError> {
+                let given = Kind::$kind;
+                if callee.0.result != given {
+                    let (name, expected) = (callee.0.name.clone(), callee.0.result.clone());
+                    return Err(TraceError::Kind { name, given, expected });
+                }
+                let args: Vec<Sym> = args.iter().map(|x| x.0.clone()).collect();
+                Ok($E(Sym::call(callee.0.clone(), &args, given)))
+            }
+        }
+    )*};
+}
+records! { Expr Real; ComplexExpr Complex; }
 
 /// Returns the inputs of an expression with their kinds.
 pub(super) fn symbols(root: &Sym) -> Vec<(String, Sym)> {

@@ -76,6 +76,7 @@ mod constant;
 mod derive;
 mod error;
 mod expr;
+mod key;
 mod lower;
 mod node;
 mod print;
