@@ -1,8 +1,9 @@
 //! [`ArrayVariable`]: an array on a tape, with operators that broadcast.
 
-use std::{fmt, ops, ops::Range};
+use std::{fmt, ops, ops::Range, sync::Arc};
 
 use num_complex::Complex;
+use smallvec::SmallVec;
 
 use crate::{
     array::{self, Array},
@@ -12,10 +13,11 @@ use crate::{
 };
 
 use super::{
+    builtin_call::{BuiltinCall, GET, POLYGAMMA, SLICE, StaticOperand, VECTOR},
     error::TapeError,
-    kernel::{BuiltinCall, GET, POLYGAMMA, SLICE, StaticOperand},
     node::Tape,
-    step::TapeOp,
+    operator::ArrayOperator,
+    step::{CustomOperator, TapeOp},
     tape_value::TapeValue,
     variable::Variable,
 };
@@ -86,6 +88,50 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayArgument<'t, S> for &Array<S> {
     #[track_caller]
     fn on_tape(self, tape: &'t Tape<S>) -> (&'t Tape<S>, usize) {
         tape.constant_array(self).on_tape(tape)
+    }
+}
+
+impl<T: Real, S: Scalar<Real = T>> Tape<S> {
+    /// Adds an input that is an array.
+    #[track_caller]
+    pub fn array(&self, name: &str, value: Array<S>) -> ArrayVariable<'_, S> {
+        let index = self.push(
+            TapeOp::Input(name.to_owned()),
+            SmallVec::new(),
+            TapeValue::of_array(&value),
+            true,
+        );
+        ArrayVariable { tape: self, index }
+    }
+
+    /// Adds an array without a gradient. References need not be wrapped: `x - &data` does it.
+    #[track_caller]
+    pub fn constant_array(&self, value: &Array<S>) -> ArrayVariable<'_, S> {
+        let index = self.push(TapeOp::Constant, SmallVec::new(), TapeValue::of_array(value), false);
+        ArrayVariable { tape: self, index }
+    }
+
+    /// Returns the vector of some numbers.
+    #[track_caller]
+    pub fn vector<'t>(&'t self, items: &[Variable<'t, S>]) -> ArrayVariable<'t, S> {
+        let places: Vec<_> = items.iter().map(|x| (x.tape, x.index)).collect();
+        ArrayVariable { tape: self, index: self.call(BuiltinCall::new(VECTOR), &places, true) }
+    }
+
+    /// Applies an operator of one's own to arrays.
+    ///
+    /// # Errors
+    /// Those of [`apply`](Tape::apply).
+    #[track_caller]
+    pub fn apply_to_arrays<'t>(
+        &'t self,
+        operator: &Arc<dyn ArrayOperator<S>>,
+        inputs: &[ArrayVariable<'t, S>],
+    ) -> Result<ArrayVariable<'t, S>, TapeError> {
+        let places: Vec<_> = inputs.iter().map(|x| (x.tape, x.index)).collect();
+        let index =
+            self.custom(CustomOperator::Array(operator.clone()), operator.arity(), &places)?;
+        Ok(ArrayVariable { tape: self, index })
     }
 }
 

@@ -13,8 +13,8 @@ use crate::{
 
 use super::{
     array::ArrayVariable,
+    builtin_call::BuiltinCall,
     error::TapeError,
-    kernel::BuiltinCall,
     node::{ComparedSide, Tape, TapeComparison, TapeEntry},
     step::{CustomOperator, TapeOp},
     tape_value::{TapeValue, kind_of, kind_of_value},

@@ -55,6 +55,7 @@
 //! runs, [`freeze`](Variable::freeze) and prepare.
 
 mod array;
+mod builtin_call;
 mod error;
 mod freeze;
 mod kernel;

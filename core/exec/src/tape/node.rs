@@ -5,19 +5,16 @@ use std::{cell::RefCell, cmp::Ordering, collections::HashMap, fmt, panic::Locati
 use smallvec::SmallVec;
 
 use crate::{
-    array::Array,
     ir::{Number2, Op},
     scalar::{Real, Scalar},
 };
 
 use super::{
-    array::ArrayVariable,
+    builtin_call::BuiltinCall,
     error::TapeError,
-    kernel::{BuiltinCall, VECTOR},
     operator::{ArrayOperator, ScalarOperator},
     step::{CustomOperator, OperandCotangents, TapeEvaluator, TapeOp},
     tape_value::TapeValue,
-    variable::Variable,
 };
 
 /// A list of operations with their values, and the gradients of the last `backward`s.
@@ -93,51 +90,6 @@ impl Tape {
 }
 
 impl<T: Real, S: Scalar<Real = T>> Tape<S> {
-    /// Adds an input. The name is for prints and for the parameters of frozen functions.
-    #[track_caller]
-    pub fn variable(&self, name: &str, value: S) -> Variable<'_, S> {
-        let index = self.push(
-            TapeOp::Input(name.to_owned()),
-            SmallVec::new(),
-            TapeValue::Number(value),
-            true,
-        );
-        Variable { tape: self, index }
-    }
-
-    /// Adds an input that is an array.
-    #[track_caller]
-    pub fn array(&self, name: &str, value: Array<S>) -> ArrayVariable<'_, S> {
-        let index = self.push(
-            TapeOp::Input(name.to_owned()),
-            SmallVec::new(),
-            TapeValue::of_array(&value),
-            true,
-        );
-        ArrayVariable { tape: self, index }
-    }
-
-    /// Adds a number without a gradient. Floats need not be wrapped: `x + 1.0` does it.
-    #[track_caller]
-    pub fn constant(&self, value: S) -> Variable<'_, S> {
-        let index = self.push(TapeOp::Constant, SmallVec::new(), TapeValue::Number(value), false);
-        Variable { tape: self, index }
-    }
-
-    /// Adds an array without a gradient. References need not be wrapped: `x - &data` does it.
-    #[track_caller]
-    pub fn constant_array(&self, value: &Array<S>) -> ArrayVariable<'_, S> {
-        let index = self.push(TapeOp::Constant, SmallVec::new(), TapeValue::of_array(value), false);
-        ArrayVariable { tape: self, index }
-    }
-
-    /// Returns the vector of some numbers.
-    #[track_caller]
-    pub fn vector<'t>(&'t self, items: &[Variable<'t, S>]) -> ArrayVariable<'t, S> {
-        let places: Vec<_> = items.iter().map(|x| (x.tape, x.index)).collect();
-        ArrayVariable { tape: self, index: self.call(BuiltinCall::new(VECTOR), &places, true) }
-    }
-
     /// Wraps an operator with its state, ready to be [applied](Tape::apply) any number of times.
     pub fn operator(
         &self,
@@ -154,40 +106,8 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         Arc::new(operator)
     }
 
-    /// Applies an operator of one's own.
-    ///
-    /// # Errors
-    /// The number of inputs does not fit, they belong to another tape, or the operator fails.
     #[track_caller]
-    pub fn apply<'t>(
-        &'t self,
-        operator: &Arc<dyn ScalarOperator<S>>,
-        inputs: &[Variable<'t, S>],
-    ) -> Result<Variable<'t, S>, TapeError> {
-        let places: Vec<_> = inputs.iter().map(|x| (x.tape, x.index)).collect();
-        let index =
-            self.custom(CustomOperator::Scalar(operator.clone()), operator.arity(), &places)?;
-        Ok(Variable { tape: self, index })
-    }
-
-    /// Applies an operator of one's own to arrays.
-    ///
-    /// # Errors
-    /// Those of [`apply`](Tape::apply).
-    #[track_caller]
-    pub fn apply_to_arrays<'t>(
-        &'t self,
-        operator: &Arc<dyn ArrayOperator<S>>,
-        inputs: &[ArrayVariable<'t, S>],
-    ) -> Result<ArrayVariable<'t, S>, TapeError> {
-        let places: Vec<_> = inputs.iter().map(|x| (x.tape, x.index)).collect();
-        let index =
-            self.custom(CustomOperator::Array(operator.clone()), operator.arity(), &places)?;
-        Ok(ArrayVariable { tape: self, index })
-    }
-
-    #[track_caller]
-    fn custom(
+    pub(super) fn custom(
         &self,
         op: CustomOperator<S>,
         arity: Option<usize>,
@@ -236,7 +156,7 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
     }
 
     #[track_caller]
-    fn push(
+    pub(super) fn push(
         &self,
         step: TapeOp<S>,
         args: SmallVec<[usize; 2]>,

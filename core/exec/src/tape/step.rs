@@ -16,8 +16,9 @@ use crate::{
 };
 
 use super::{
+    builtin_call::{BuiltinCall, StaticOperand},
     error::TapeError,
-    kernel::{BuiltinCall, Kernel, StaticOperand},
+    kernel::Kernel,
     operator::{ArrayOperator, ScalarOperator},
     tape_value::TapeValue,
 };

@@ -11,7 +11,7 @@ use crate::{
     scalar::{Real, Scalar},
 };
 
-use super::kernel::SLICE;
+use super::builtin_call::SLICE;
 
 /// A number or an array of numbers.
 #[derive(Clone, Debug)]

@@ -1,8 +1,9 @@
 //! [`Variable`]: a number on a tape, with operators.
 
-use std::{cmp::Ordering, fmt, ops};
+use std::{cmp::Ordering, fmt, ops, sync::Arc};
 
 use num_complex::Complex;
+use smallvec::SmallVec;
 
 use crate::{
     ir::{Kind, Mixed, Number1, Number2, Op, Real1, Real2},
@@ -11,10 +12,11 @@ use crate::{
 };
 
 use super::{
+    builtin_call::{BuiltinCall, POLYGAMMA, StaticOperand},
     error::TapeError,
-    kernel::{BuiltinCall, POLYGAMMA, StaticOperand},
     node::{ComparedSide, Tape},
-    step::TapeOp,
+    operator::ScalarOperator,
+    step::{CustomOperator, TapeOp},
     tape_value::{TapeValue, kind_of},
 };
 
@@ -52,6 +54,43 @@ impl<'t, T: Real, S: Scalar<Real = T>> Argument<'t, S> for f64 {
     #[track_caller]
     fn on(self, tape: &'t Tape<S>) -> Variable<'t, S> {
         tape.constant(S::lit(self))
+    }
+}
+
+impl<T: Real, S: Scalar<Real = T>> Tape<S> {
+    /// Adds an input. The name is for prints and for the parameters of frozen functions.
+    #[track_caller]
+    pub fn variable(&self, name: &str, value: S) -> Variable<'_, S> {
+        let index = self.push(
+            TapeOp::Input(name.to_owned()),
+            SmallVec::new(),
+            TapeValue::Number(value),
+            true,
+        );
+        Variable { tape: self, index }
+    }
+
+    /// Adds a number without a gradient. Floats need not be wrapped: `x + 1.0` does it.
+    #[track_caller]
+    pub fn constant(&self, value: S) -> Variable<'_, S> {
+        let index = self.push(TapeOp::Constant, SmallVec::new(), TapeValue::Number(value), false);
+        Variable { tape: self, index }
+    }
+
+    /// Applies an operator of one's own.
+    ///
+    /// # Errors
+    /// The number of inputs does not fit, they belong to another tape, or the operator fails.
+    #[track_caller]
+    pub fn apply<'t>(
+        &'t self,
+        operator: &Arc<dyn ScalarOperator<S>>,
+        inputs: &[Variable<'t, S>],
+    ) -> Result<Variable<'t, S>, TapeError> {
+        let places: Vec<_> = inputs.iter().map(|x| (x.tape, x.index)).collect();
+        let index =
+            self.custom(CustomOperator::Scalar(operator.clone()), operator.arity(), &places)?;
+        Ok(Variable { tape: self, index })
     }
 }
 
