@@ -20,8 +20,8 @@ use crate::{
 };
 
 use super::{
-    CheckValue, Settings,
-    numbers::{flat, shifted},
+    numbers::{CheckValue, flat, shifted},
+    settings::Settings,
 };
 
 /// Steps that are tried: the ratio of each to the one before, and the number of longer and shorter
@@ -45,6 +45,13 @@ pub(super) struct DifferenceEstimate {
     pub(super) value: f64,
     /// Bound of the error of the value.
     pub(super) error: f64,
+}
+
+impl Settings {
+    /// Returns the tolerances widened by the error of a difference.
+    pub(super) fn with_error_of(self, slope: &DifferenceEstimate) -> Settings {
+        Settings { absolute: self.absolute.max(slope.error), ..self }
+    }
 }
 
 /// Computes the derivatives of all real numbers of the result by the `k`-th of the arguments, by

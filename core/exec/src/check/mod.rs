@@ -27,159 +27,29 @@
 
 mod differences;
 pub mod numbers;
+mod report;
 mod ring;
 mod second;
+mod settings;
 
 use num_complex::Complex;
 use num_dual::DualNum;
 
 use crate::{
-    exec::{Datum, Derivatives, DeriveError, Host, Limits},
+    exec::{Datum, Derivatives, DeriveError, Host},
     ir::{FunctionBuilder, Kind, Op, Param, Primitive, Program},
     pass::Level,
-    scalar::{Real, Scalar, is_single},
+    scalar::{Real, Scalar},
 };
 
+pub use report::{Engine, Report};
 pub use ring::{LawError, conj_laws, ring_laws, ring_laws_by};
 pub use second::hessian_check;
+pub use settings::Settings;
 
 use differences::{DifferenceEstimate, estimate_derivatives, has_kink};
 pub use numbers::StrictDual;
-use numbers::{direction, flat, names, scaled, seed_duals};
-
-type CheckValue<T = f64> = Datum<Complex<T>>;
-
-/// Tolerances of a comparison, `|a - b| <= absolute + relative |b|`, and limits of runs. Engines
-/// that are exact to rounding, all but differences, must agree to 1e-9 absolute and 1e-6 relative,
-/// in single precision 1e-5 and 1e-4, if the settings do not ask for more.
-#[derive(Clone, Copy, PartialEq, Debug)]
-#[non_exhaustive]
-pub struct Settings {
-    /// The step of differences, times the larger of 1 and the argument; where it does not fit,
-    /// shorter ones are tried.
-    pub eps: f64,
-    /// The absolute part.
-    pub absolute: f64,
-    /// The relative part.
-    pub relative: f64,
-    /// Limits of each run.
-    pub limits: Limits,
-}
-
-impl Default for Settings {
-    /// Steps of 1e-6, 1e-5 absolute, 1e-3 relative.
-    fn default() -> Settings {
-        Settings { eps: 1e-6, absolute: 1e-5, relative: 1e-3, limits: Limits::default() }
-    }
-}
-
-impl Settings {
-    /// Sets [`eps`](Settings::eps).
-    #[must_use]
-    pub fn with_eps(self, eps: f64) -> Settings {
-        Settings { eps, ..self }
-    }
-
-    /// Sets [`absolute`](Settings::absolute).
-    #[must_use]
-    pub fn with_absolute(self, absolute: f64) -> Settings {
-        Settings { absolute, ..self }
-    }
-
-    /// Sets [`relative`](Settings::relative).
-    #[must_use]
-    pub fn with_relative(self, relative: f64) -> Settings {
-        Settings { relative, ..self }
-    }
-
-    /// Sets [`limits`](Settings::limits).
-    #[must_use]
-    pub fn with_limits(self, limits: Limits) -> Settings {
-        Settings { limits, ..self }
-    }
-}
-
-impl Settings {
-    /// Returns the settings for single precision: steps of 5e-3, 1e-3 absolute and relative.
-    #[must_use]
-    pub fn single() -> Settings {
-        Settings { eps: 5e-3, absolute: 1e-3, relative: 1e-3, limits: Limits::default() }
-    }
-
-    /// Returns true if `a` and `b` count as equal. NaN equals nothing.
-    #[must_use]
-    pub fn close(&self, a: f64, b: f64) -> bool {
-        let close = (a - b).abs() <= self.absolute + self.relative * b.abs();
-        // Nothing finite is close to infinity.
-        close && a.is_finite() && b.is_finite() || a == b
-    }
-}
-
-/// Result of one engine.
-#[derive(Clone, PartialEq, Debug)]
-#[non_exhaustive]
-pub struct Engine {
-    /// `reverse`, `reverse, not optimized`, `forward`, `dual` or `difference`; of a circuit the
-    /// name of a method.
-    pub name: &'static str,
-    /// The value.
-    pub value: f64,
-    /// The derivatives by all real numbers among the arguments, in order.
-    pub gradient: Vec<f64>,
-    /// Largest difference between its gradient and that of the first engine.
-    pub max_difference: f64,
-}
-
-/// Result of a comparison of engines.
-#[derive(Clone, PartialEq, Debug)]
-#[non_exhaustive]
-pub struct Report {
-    /// The names of the real numbers among the arguments: `a`, `xs[0]`, `p.x`, `z.re`.
-    pub names: Vec<String>,
-    /// Engines; the others are compared with the first one.
-    pub engines: Vec<Engine>,
-    /// True if the gradient computed a second time had the same bits.
-    pub reentrant: bool,
-    /// True if all values and derivatives are equal, and [`reentrant`](Report::reentrant). NaN,
-    /// which all engines give at a kink such as that of `sqrt(x * x)` at 0, equals nothing.
-    /// Differences may be off by their own error, as shorter steps and the rounding of values show
-    /// it: for `x + 1e16`, or `sin(x * x)` at 100 in single precision.
-    pub agree: bool,
-}
-
-impl std::fmt::Display for Report {
-    /// Writes a line for each engine, and if they agree.
-    ///
-    /// ```
-    /// use ketgrad_core::{check::{Settings, gradcheck}, exec::{Datum, NoHost}, text::parse_program};
-    ///
-    /// let program = parse_program("fn f(x, y) { x * x * y }")?;
-    /// let at = [Datum::Real(3.0), Datum::Real(0.5)];
-    /// let report = gradcheck(&program, "f", &at, &NoHost, Settings::default())?.to_string();
-    /// assert!(report.starts_with("reverse                 value 4.5, x 3.0, y 9.0; off by 0.0e0\n"), "{report}");
-    /// assert!(report.ends_with("\nall agree"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let width = self.engines.iter().map(|e| e.name.len()).max().unwrap_or(0);
-        for Engine { name, value, gradient, max_difference } in &self.engines {
-            let one = |(name, x): (&String, &f64)| format!("{name} {x:?}");
-            let gradient: Vec<String> = self.names.iter().zip(gradient).map(one).collect();
-            let gradient = gradient.join(", ");
-            writeln!(f, "{name:width$}  value {value:?}, {gradient}; off by {max_difference:.1e}")?;
-        }
-        let nan = |e: &Engine| e.gradient.iter().map(|x| x.is_nan()).collect::<Vec<_>>();
-        let mut all = self.engines.iter().map(nan);
-        let first = all.next().unwrap_or_default();
-        f.write_str(match self.agree {
-            true => "all agree",
-            false if first.contains(&true) && all.all(|other| other == first) => {
-                "they do not agree: where all say NaN there is no derivative"
-            }
-            false => "they do not agree",
-        })
-    }
-}
+use numbers::{CheckValue, direction, flat, names, scaled, seed_duals};
 
 /// Host that computes primitives on the numbers that checks need.
 pub trait CheckHost<T: Real + DualNum = f64>:
@@ -299,76 +169,6 @@ fn derivatives<'h, S: Scalar>(
     settings: Settings,
 ) -> Result<Derivatives<'h, S>, DeriveError> {
     Ok(Derivatives::new(program, name)?.with_host(host).with_limits(settings.limits))
-}
-
-impl Settings {
-    /// Returns the tolerances for engines that are exact to rounding: all but differences.
-    fn for_exact_engines<T: Real>(self) -> Settings {
-        let (absolute, relative) = if is_single::<T>() { (1e-5, 1e-4) } else { (1e-9, 1e-6) };
-        Settings {
-            absolute: self.absolute.min(absolute),
-            relative: self.relative.min(relative),
-            ..self
-        }
-    }
-
-    /// Returns the tolerances where differences are the only check of a rule.
-    fn for_custom_rules<T: Real>(self) -> Settings {
-        let relative = if is_single::<T>() { 1e-3 } else { 1e-5 };
-        Settings { absolute: f64::MIN_POSITIVE, relative: self.relative.min(relative), ..self }
-    }
-
-    /// Returns the tolerances widened by the error of a difference.
-    fn with_error_of(self, slope: &DifferenceEstimate) -> Settings {
-        Settings { absolute: self.absolute.max(slope.error), ..self }
-    }
-}
-
-impl Report {
-    /// Compares the results of engines, a name, a value and a gradient each, with the first of
-    /// them, each by its own settings.
-    #[must_use]
-    pub fn new(
-        names: Vec<String>,
-        engines: Vec<(&'static str, f64, Vec<f64>)>,
-        reentrant: bool,
-        settings: impl Fn(&str) -> Settings,
-    ) -> Report {
-        Report::compared(names, engines, reentrant, |engine, _| settings(engine))
-    }
-
-    /// Compares engines like [`new`](Report::new), with settings for each derivative by its number
-    /// and for the value.
-    fn compared(
-        names: Vec<String>,
-        engines: Vec<(&'static str, f64, Vec<f64>)>,
-        reentrant: bool,
-        settings: impl Fn(&str, Option<usize>) -> Settings,
-    ) -> Report {
-        let (value, reference) = engines.first().map_or((0.0, Vec::new()), |e| (e.1, e.2.clone()));
-        let engines: Vec<Engine> = (engines.into_iter())
-            .map(|(name, value, gradient)| {
-                let off = gradient
-                    .iter()
-                    .zip(&reference)
-                    .map(|(a, b)| if a == b { 0.0 } else { (a - b).abs() });
-                let max_difference =
-                    off.fold(
-                        0.0,
-                        |m: f64, d| if m.is_nan() || d.is_nan() { f64::NAN } else { m.max(d) },
-                    );
-                Engine { name, value, gradient, max_difference }
-            })
-            .collect();
-        let agree = reentrant
-            && engines.iter().all(|e| {
-                let mut pairs = e.gradient.iter().zip(&reference).enumerate();
-                let same = pairs.all(|(k, (a, b))| settings(e.name, Some(k)).close(*a, *b));
-                same && settings(e.name, None).close(e.value, value)
-                    && e.gradient.len() == reference.len()
-            });
-        Report { names, engines, reentrant, agree }
-    }
 }
 
 /// Computes the two sides of `<y_bar, J x_dot> = <J^T y_bar, x_dot>`, for directions whose parts

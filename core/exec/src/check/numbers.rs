@@ -13,7 +13,8 @@ use crate::{
     scalar::Real,
 };
 
-use super::CheckValue;
+/// A value on the numbers that checks compute with.
+pub(super) type CheckValue<T = f64> = Datum<Complex<T>>;
 
 /// Returns the real numbers of values, in order; a complex one is two. Values without tangents are
 /// left out.

@@ -6,9 +6,11 @@ use num_dual::DualNum;
 use crate::{adjoint, exec::DeriveError, ir::Program, pass::Level, scalar::Real};
 
 use super::{
-    CheckHost, CheckValue, Report, Settings, StrictDual, derivatives,
+    CheckHost, derivatives,
     differences::{DifferenceEstimate, estimate_derivatives},
-    numbers::{self, direction, flat, names, seed_duals},
+    numbers::{self, CheckValue, StrictDual, direction, flat, names, seed_duals},
+    report::Report,
+    settings::Settings,
 };
 
 /// Compares the ways to the second derivatives of a function that gives one real number: reverse
