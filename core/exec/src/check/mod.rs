@@ -26,6 +26,7 @@
 //! has their partials as its parts.
 
 mod differences;
+mod host;
 pub mod numbers;
 mod report;
 mod ring;
@@ -36,27 +37,22 @@ use num_complex::Complex;
 use num_dual::DualNum;
 
 use crate::{
-    exec::{Datum, Derivatives, DeriveError, Host},
+    exec::{Datum, Derivatives, DeriveError},
     ir::{FunctionBuilder, Kind, Op, Param, Primitive, Program},
     pass::Level,
     scalar::{Real, Scalar},
 };
 
+pub use host::CheckHost;
 pub use report::{Engine, Report};
 pub use ring::{LawError, conj_laws, ring_laws, ring_laws_by};
 pub use second::hessian_check;
 pub use settings::Settings;
 
 use differences::{DifferenceEstimate, estimate_derivatives, has_kink};
+use host::derivatives;
 pub use numbers::StrictDual;
 use numbers::{CheckValue, direction, flat, names, scaled, seed_duals};
-
-/// Host that computes primitives on the numbers that checks need.
-pub trait CheckHost<T: Real + DualNum = f64>:
-    Host<Complex<T>> + Host<Complex<StrictDual<T>>>
-{
-}
-impl<T: Real + DualNum, H: Host<Complex<T>> + Host<Complex<StrictDual<T>>>> CheckHost<T> for H {}
 
 /// Compares all engines on a function, on the real numbers of its arguments: `f64`, or `f32` with
 /// [`Settings::single`]. If the result is not a real number, a weighted sum of its numbers is
@@ -159,16 +155,6 @@ fn without_rules<T: Real, S: Scalar<Real = T>>(of: &Derivatives<'_, S>) -> Optio
         .filter_map(|g| bodies.remove_rule(g))
         .count();
     (removed > 0).then_some(bodies)
-}
-
-/// Returns a function with a host and limits.
-fn derivatives<'h, S: Scalar>(
-    program: &Program,
-    name: &str,
-    host: &'h impl Host<S>,
-    settings: Settings,
-) -> Result<Derivatives<'h, S>, DeriveError> {
-    Ok(Derivatives::new(program, name)?.with_host(host).with_limits(settings.limits))
 }
 
 /// Computes the two sides of `<y_bar, J x_dot> = <J^T y_bar, x_dot>`, for directions whose parts

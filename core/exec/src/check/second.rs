@@ -6,8 +6,8 @@ use num_dual::DualNum;
 use crate::{adjoint, exec::DeriveError, ir::Program, pass::Level, scalar::Real};
 
 use super::{
-    CheckHost, derivatives,
     differences::{DifferenceEstimate, estimate_derivatives},
+    host::{CheckHost, derivatives},
     numbers::{self, CheckValue, StrictDual, direction, flat, names, seed_duals},
     report::Report,
     settings::Settings,
