@@ -20,8 +20,9 @@ fn built() -> &'static HashMap<String, PathBuf> {
                 "--offline",
                 "--workspace",
                 "--lib",
-                "--bins",
                 "--examples",
+                "--bin=ketgrad-only-programs",
+                "--bin=ketgrad-only-circuits",
                 "--message-format=json",
             ])
             .current_dir(root())
