@@ -400,12 +400,11 @@ const LONG_FUNCTIONS: &[(&str, &str)] = &[
     ("core/exec/src/exec/jit/lower/instruction.rs", "instruction"),
     // The registers that an instruction names.
     ("core/exec/src/exec/registers.rs", "visit"),
-    // The shapes, the meaning and the derivatives of an operation.
-    ("core/ir/src/ir/shape_rules.rs", "on_arrays"),
+    // The meaning and the derivatives of an operation.
     ("core/ir/src/staging/arrays.rs", "composed"),
     ("core/ir/src/staging/builtin.rs", "builtin"),
     ("core/ir/src/rules/arrays.rs", "pull"),
-    ("core/ir/src/rules/arrays.rs", "push"),
+    ("core/ir/src/rules/arrays.rs", "push_curved"),
     ("core/ir/src/adjoint/pullbacks.rs", "instruction"),
     ("core/ir/src/adjoint/forward.rs", "instruction"),
 ];

@@ -22,7 +22,8 @@ use std::collections::{HashMap, HashSet};
 use crate::{
     entity::{FuncId, Inst, Value},
     ir::{
-        ArrayOp, InstData, Kind, Literal, Mixed, Number1, Number2, Op, Program, Real2, Terminator,
+        ArrayDerivative, InstData, Kind, Literal, Mixed, Number1, Number2, Op, Program, Real2,
+        Terminator,
     },
     rules::is_singular,
 };
@@ -67,7 +68,7 @@ pub(super) fn is_number(result: &Kind) -> bool {
 pub fn is_steep(op: Op) -> bool {
     use Mixed as M;
     matches!(op, Op::Mixed(M::PowiReal | M::PowiComplex | M::Polygamma | M::Arg | M::Modulus))
-        || matches!(op, Op::OnArrays(ArrayOp::Norm | ArrayOp::NormKeep))
+        || matches!(op, Op::OnArrays(op) if op.derivative() == ArrayDerivative::Steep)
         || is_singular(op)
 }
 
@@ -172,7 +173,6 @@ impl ReachAnalysis<'_> {
     /// Returns true if all elements of the `k`-th operand of an instruction are reached if all of
     /// its result are.
     fn covers(&self, i: Inst, inst: &InstData, k: usize) -> bool {
-        use ArrayOp as A;
         match inst.op {
             Op::Number2(Number2::Scale | Number2::Guard) | Op::Real2(Real2::Min | Real2::Max) => {
                 inst.op == Op::Number2(Number2::Scale) && k == 1
@@ -192,24 +192,7 @@ impl ReachAnalysis<'_> {
                 called.is_some_and(|called| called.covered.get(k).copied().unwrap_or(false))
             }
             Op::Call(_) => true,
-            Op::OnArrays(op) => match op {
-                A::ReshapeLike
-                | A::Slice
-                | A::Gather
-                | A::GatherAlong
-                | A::Tril
-                | A::Triu
-                | A::Diagonal
-                | A::SignDet => false,
-                A::DynamicUpdateSlice => k == 1,
-                A::Pad | A::Scatter | A::ScatterAlong | A::BroadcastTo | A::SumLike => k == 0,
-                A::ContractFirst | A::ContractSecond => k < 2,
-                A::SolveLower | A::SolveUpper => k == 1,
-                A::Cholesky => false,
-                A::EigenAlong | A::SvdAlong => k == 0,
-                A::Spectral => k == 1 || k == 3,
-                op => op.is_differentiable(),
-            },
+            Op::OnArrays(op) => op.uses_all_of(k),
             _ => false,
         }
     }
@@ -243,7 +226,7 @@ impl ReachAnalysis<'_> {
                     // A rule of its own may have any slope.
                     Op::Call(_) | Op::Primitive(_) => is_one(inst.result),
                     // The reaches of values and vectors are needed together if values are equal.
-                    Op::OnArrays(ArrayOp::Eigen | ArrayOp::Svd | ArrayOp::Simple) => true,
+                    Op::OnArrays(op) if op.derivative() == ArrayDerivative::Degenerate => true,
                     op => {
                         is_steep(op)
                             || is_curved(op) && inst.args.iter().any(|v| doubtful[v.index()])

@@ -15,7 +15,7 @@
 
 use crate::{
     entity::Value,
-    ir::{AbstractValue, ArrayOp, Function, InstData, Kind, Op},
+    ir::{AbstractValue, ArrayOp, Element, FailureCause, Function, InstData, Kind, Op},
 };
 
 use super::loops::order;
@@ -71,55 +71,19 @@ fn may_fail(f: &Function, inst: &InstData, known: &[AbstractValue]) -> bool {
             }
         }
         Op::Accumulate => !shapes(),
-        Op::OnArrays(op) => !fails_by_shapes(op) || !shapes() || !ints() || !lists(f, inst, known),
+        Op::OnArrays(op) => match op.failure() {
+            FailureCause::ByShapes => !shapes() || !ints() || !lists(f, op, inst, known),
+            FailureCause::ByData => true,
+        },
         op if op.is_elementwise() && inst.args.iter().any(array) => !shapes(),
         _ => false,
     }
 }
 
 /// Returns true if the elements of all lists of ints are known.
-fn lists(f: &Function, inst: &InstData, known: &[AbstractValue]) -> bool {
-    use crate::ir::Element;
+fn lists(f: &Function, op: ArrayOp, inst: &InstData, known: &[AbstractValue]) -> bool {
     let list = |v: &&Value| f.kinds[**v] == Kind::Array(Element::Int);
-    // For these the shape suffices.
-    matches!(inst.op, Op::OnArrays(ArrayOp::Dim | ArrayOp::Shape))
+    // For others the shape suffices.
+    !op.reads_list()
         || inst.args.iter().filter(list).all(|v| matches!(known[v.index()], AbstractValue::Ints(_)))
-}
-
-/// Returns true if an operation can fail only because of the shapes and ints of its operands.
-fn fails_by_shapes(op: ArrayOp) -> bool {
-    use ArrayOp as A;
-    op.moves()
-        || matches!(
-            op,
-            A::Dim
-                | A::RavelMultiIndex
-                | A::Count
-                | A::Uniform
-                | A::Normal
-                | A::Shape
-                | A::Scatter
-                | A::SumLike
-                | A::SumKeep
-                | A::Cumsum
-                | A::ReverseCumsum
-                | A::LinearRecurrence
-                | A::NormKeep
-                | A::Prod
-                | A::ExclusiveProd
-                | A::ProdPairs
-                | A::Norm
-                | A::Dot
-                | A::TraceProduct
-                | A::MatMul
-                | A::MatMulNh
-                | A::MatMulHn
-                | A::Contract
-                | A::ContractFirst
-                | A::ContractSecond
-                | A::Convolve
-                | A::Correlate
-                | A::Fft
-                | A::FftBack
-        )
 }

@@ -29,7 +29,9 @@ use std::collections::{HashMap, HashSet};
 use crate::{
     array::{Shape, broadcast},
     entity::{Block, Inst, Value},
-    ir::{AbstractValue, ArrayOp, Function, InstData, Kind, Number2, Op, compact},
+    ir::{
+        AbstractValue, ArrayOp, ClassRule, Element, Function, InstData, Kind, Number2, Op, compact,
+    },
 };
 
 use super::order;
@@ -148,13 +150,11 @@ impl<'k> ShapeClasses<'k> {
 
     /// Returns the class whose elements the arrays of a class have, in another shape.
     fn elements(&self, class: ShapeClass) -> ShapeClass {
-        use ArrayOp as A;
-        match self.key(class) {
-            ShapeClassKey::Made(
-                A::InsertAxis | A::DropAxis | A::Reshape | A::Transpose | A::Permute,
-                from,
-                _,
-            ) => from.first().map_or(class, |&c| self.elements(c)),
+        let ShapeClassKey::Made(op, from, _) = self.key(class) else { return class };
+        match op.class_rule() {
+            ClassRule::Rearranged(_) | ClassRule::Undoes(..) => {
+                from.first().map_or(class, |&c| self.elements(c))
+            }
             _ => class,
         }
     }
@@ -189,58 +189,29 @@ impl<'k> ShapeClasses<'k> {
         inst: &InstData,
         arrays: &[Value],
     ) -> Option<ShapeClass> {
-        use ArrayOp as A;
         let classes: Vec<ShapeClass> = arrays.iter().map(|&a| self.class(a)).collect();
         let first = classes.first().copied()?;
-        let int = |k: usize| known(f, inst.args[k]);
-        Some(match op {
-            A::ReshapeLike
-            | A::Pad
-            | A::DynamicUpdateSlice
-            | A::Scatter
-            | A::ScatterAlong
-            | A::SumLike => classes[1],
-            A::BroadcastTo => *classes.last()?,
-            A::Softmax
-            | A::Cumsum
-            | A::ReverseCumsum
-            | A::Tril
-            | A::Triu
-            | A::ExclusiveProd
-            | A::ProdPairs => first,
-            A::Flip => first,
-            A::Inv | A::Cofactors | A::CofactorsAlong | A::Cholesky | A::Expm | A::ExpmAlong => {
-                first
-            }
-            A::Fft | A::FftBack | A::Simple | A::Spectral => first,
-            A::Step => classes.into_iter().reduce(|a, b| self.both(a, b))?,
-            A::SumKeep | A::ShiftKeep | A::NormKeep => {
-                self.named(ShapeClassKey::Reduced(first, int(1)))
-            }
-            // The start does not matter.
-            A::Slice => self.named(ShapeClassKey::Made(op, classes, vec![int(1), int(3)])),
-            A::InsertAxis | A::DropAxis => {
-                let (axis, back) =
-                    (int(1), if op == A::DropAxis { A::InsertAxis } else { A::DropAxis });
+        let ints = |places: &[usize]| places.iter().map(|&k| known(f, inst.args[k])).collect();
+        Some(match op.class_rule() {
+            ClassRule::Own => return None,
+            ClassRule::Like(k) => self.class(inst.args[k]),
+            ClassRule::Broadcast => classes.into_iter().reduce(|a, b| self.both(a, b))?,
+            ClassRule::Reduced => self.named(ShapeClassKey::Reduced(first, known(f, inst.args[1]))),
+            ClassRule::Undoes(back, places) => {
+                let ints: Vec<SymbolicInt> = ints(places);
                 match self.key(first) {
-                    ShapeClassKey::Made(other, from, at) if *other == back && at[..] == [axis] => {
+                    ShapeClassKey::Made(other, from, at) if *other == back && *at == ints => {
                         from[0]
                     }
-                    _ => self.named(ShapeClassKey::Made(op, classes, vec![axis])),
+                    _ => self.named(ShapeClassKey::Made(op, classes, ints)),
                 }
             }
-            A::Reshape | A::Permute | A::Unpermute => {
-                self.named(ShapeClassKey::Made(op, vec![first], vec![int(1)]))
+            ClassRule::Computed(places) | ClassRule::Rearranged(places) => {
+                let numbers = |v: &Value| f.kinds[*v] != Kind::Array(Element::Int);
+                let classes = arrays.iter().zip(classes).filter(|(a, _)| numbers(a));
+                let classes = classes.map(|(_, class)| class).collect();
+                self.named(ShapeClassKey::Made(op, classes, ints(places)))
             }
-            A::Concat => self.named(ShapeClassKey::Made(op, classes, vec![int(2)])),
-            A::Transpose
-            | A::MatMul
-            | A::MatMulNh
-            | A::MatMulHn
-            | A::Diagonal
-            | A::DiagonalMatrix => self.named(ShapeClassKey::Made(op, classes, vec![])),
-            A::ContractFirst | A::ContractSecond => classes[2],
-            _ => return None,
         })
     }
 }
@@ -357,10 +328,8 @@ fn shorter(
     let maker = |v: Value| definitions.get(&v).map(|&i| &f.insts[i]);
     match inst.op {
         Op::Accumulate if shapes.class(inst.args[0]) == shapes.class(inst.args[1]) => {
-            let number = !matches!(
-                inst.result.map(|v| &f.kinds[v]),
-                Some(Kind::Array(crate::ir::Element::Int))
-            );
+            let number =
+                !matches!(inst.result.map(|v| &f.kinds[v]), Some(Kind::Array(Element::Int)));
             // An array that is mostly zeros is reduced to its other elements.
             let part = |v: Value| {
                 let embed = maker(v).filter(|m| m.op == Op::OnArrays(A::Pad))?;

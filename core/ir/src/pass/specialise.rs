@@ -138,16 +138,6 @@ fn needless(f: &Function, inst: &InstData, known: &[AbstractValue]) -> Option<Va
     }
 }
 
-/// Returns the operand of which only the shape is read.
-fn shape_of(op: Op) -> Option<usize> {
-    use ArrayOp as A;
-    match op {
-        Op::OnArrays(A::SumLike | A::ReshapeLike | A::BroadcastTo | A::Pad | A::Scatter) => Some(1),
-        Op::OnArrays(A::ContractFirst | A::ContractSecond) => Some(2),
-        _ => None,
-    }
-}
-
 /// Replaces arrays of which only the shape is read by zeros that are made at the start.
 fn hollow(f: &mut Function, of: impl Fn(Value) -> Option<Shape>, limit: usize) -> bool {
     let early: HashSet<Value> = {
@@ -159,7 +149,8 @@ fn hollow(f: &mut Function, of: impl Fn(Value) -> Option<Shape>, limit: usize) -
     for block in f.blocks.values().skip(1) {
         for &i in &block.insts {
             let inst = &f.insts[i];
-            let Some(k) = shape_of(inst.op).filter(|_| inst.shape_list(f).is_none()) else {
+            let Op::OnArrays(op) = inst.op else { continue };
+            let Some(k) = op.shape_operand().filter(|_| inst.shape_list(f).is_none()) else {
                 continue;
             };
             let Some(&v) = inst.args.get(k).filter(|v| !early.contains(v)) else { continue };

@@ -45,7 +45,10 @@
 
 use crate::{
     entity::Value,
-    ir::{ArrayOp, Element, FunctionBuilder, Kind, Mixed, Number1, Number2, Op, Real1, Real2},
+    ir::{
+        ArrayDerivative, ArrayOp, Element, FunctionBuilder, Kind, Mixed, Number1, Number2, Op,
+        Real1, Real2,
+    },
 };
 
 use super::{
@@ -472,15 +475,12 @@ pub(super) fn push(
     dots: &[Option<Value>],
     reach: &[Reach],
 ) -> Option<Option<Value>> {
-    use ArrayOp as A;
-    if !op.is_differentiable() {
+    if op.derivative() == ArrayDerivative::Zero {
         return Some(None);
     }
     let dots: Vec<Option<Value>> =
         dots.iter().zip(args).map(|(d, &x)| d.map(|d| whole(b, d, x))).collect();
     let r = &mut RuleBuilder { b };
-    let x = args[0];
-    let second = args.get(1).copied().unwrap_or(x);
     let dot = |k: usize| dots.get(k).copied().flatten();
     // The operand at k replaced by its tangent.
     let with = |r: &mut RuleBuilder<'_>, k: usize| {
@@ -488,42 +488,57 @@ pub(super) fn push(
         args[k] = dot(k)?;
         Some(r.array_op(op, &args))
     };
-    let sum = |r: &mut RuleBuilder<'_>, a: Option<Value>, b: Option<Value>| match (a, b) {
-        (Some(a), Some(b)) => Some(r.add(a, b)),
-        (a, b) => a.or(b),
-    };
-    Some(match op {
-        // Linear in each operand that has a tangent.
-        A::Dot
-        | A::MatMul
-        | A::MatMulNh
-        | A::MatMulHn
-        | A::TraceProduct
-        | A::Contract
-        | A::ContractFirst
-        | A::ContractSecond
-        | A::Convolve
-        | A::Correlate => {
+    match op.derivative() {
+        ArrayDerivative::Zero => Some(None),
+        ArrayDerivative::Linear => Some(with(r, 0)),
+        ArrayDerivative::Bilinear => {
             let (first, last) = (with(r, 0), with(r, 1));
-            sum(r, first, last)
+            Some(sum(r, first, last))
         }
-        A::Concat | A::DynamicUpdateSlice => {
-            let zeros = |k: usize, r: &mut RuleBuilder<'_>| {
-                dot(k).unwrap_or_else(|| {
-                    let zero = r.lit(0.0, args[k]);
-                    r.array_op(A::BroadcastTo, &[zero, args[k]])
-                })
-            };
+        ArrayDerivative::Joint => {
             if dot(0).is_none() && dot(1).is_none() {
                 return Some(None);
             }
-            let (first, last) = (zeros(0, r), zeros(1, r));
-            let places = &args[2..];
-            Some(r.array_op(op, &[&[first, last], places].concat()))
+            let mut given = args.to_vec();
+            for k in [0, 1] {
+                given[k] = dot(k).unwrap_or_else(|| {
+                    let zero = r.lit(0.0, args[k]);
+                    r.array_op(ArrayOp::BroadcastTo, &[zero, args[k]])
+                });
+            }
+            Some(Some(r.array_op(op, &given)))
         }
+        ArrayDerivative::Curved | ArrayDerivative::Steep | ArrayDerivative::Degenerate => {
+            push_curved(r, op, args, y, &dots, reach)
+        }
+    }
+}
+
+/// Emits the sum of two tangents; `None` is zero.
+fn sum(r: &mut RuleBuilder<'_>, a: Option<Value>, b: Option<Value>) -> Option<Value> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(r.add(a, b)),
+        (a, b) => a.or(b),
+    }
+}
+
+/// Emits the tangent of the result of an operation that has a rule of its own.
+fn push_curved(
+    r: &mut RuleBuilder<'_>,
+    op: ArrayOp,
+    args: &[Value],
+    y: Value,
+    dots: &[Option<Value>],
+    reach: &[Reach],
+) -> Option<Option<Value>> {
+    use ArrayOp as A;
+    let x = args[0];
+    let second = args.get(1).copied().unwrap_or(x);
+    let dot = |k: usize| dots.get(k).copied().flatten();
+    Some(match op {
         A::ProdPairs => {
             let moved = dot(0).map(|d| products::triples(r, x, second, d));
-            let along = with(r, 1);
+            let along = dot(1).map(|d| r.array_op(op, &[x, d]));
             sum(r, moved, along)
         }
         A::LinearRecurrence => {
@@ -650,8 +665,7 @@ pub(super) fn push(
                 A::Simple => d,
                 A::Expm => r.array_op(A::ExpmAlong, &[x, d]),
                 A::Pinv => least::push_pinv(r, x, y, d),
-                // Linear in the first operand; the others have no tangent, or only give a shape.
-                _ => with(r, 0)?,
+                _ => return None,
             })
         }
     })

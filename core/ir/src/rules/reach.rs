@@ -16,7 +16,7 @@
 
 use crate::{
     entity::Value,
-    ir::{ArrayOp, Element, FunctionBuilder, Kind, Mixed, Number2, Op, Real2},
+    ir::{ArrayOp, Element, ElementFlow, FunctionBuilder, Kind, Mixed, Number2, Op, Real2},
 };
 
 use super::{
@@ -115,14 +115,13 @@ pub(crate) fn push_reach(
 /// Returns true if the op moves and adds numbers, and computes nothing: its rule is the one for
 /// reaches.
 fn moves(op: Op) -> bool {
-    use ArrayOp as A;
     match op {
         Op::Array | Op::Fill | Op::Sum => true,
         Op::Get | Op::Set | Op::Peek | Op::Put | Op::AddAt | Op::Accumulate => true,
-        Op::OnArrays(op) => {
-            op.moves()
-                || matches!(op, A::Scatter | A::SumLike | A::SumKeep | A::Cumsum | A::ReverseCumsum)
-        }
+        Op::OnArrays(op) => match op.elements() {
+            ElementFlow::Moved | ElementFlow::Reduced | ElementFlow::Summed => true,
+            ElementFlow::Absent | ElementFlow::Chosen | ElementFlow::Mixed => false,
+        },
         _ => false,
     }
 }
