@@ -32,8 +32,8 @@
 //! exponential revisited", 2005), whatever algorithm runs here.
 
 use crate::{
-    array::{BETWEEN, Shape},
-    ir::{ArrayOp, Mixed, Number2, Op},
+    array::{BETWEEN, Contracted, Shape},
+    ir::{ArrayOp, Mixed, Number2, Op, WorkFormula},
     scalar::Scalar,
 };
 
@@ -109,7 +109,7 @@ fn on_arrays(
     y: &OperandSize,
     labels: &[i64],
 ) -> Result<u64, u64> {
-    use ArrayOp as A;
+    use WorkFormula as W;
     let n = a.axis_from_last(0);
     let cube = n * n * n;
     // The right sides of a system: columns, or a vector.
@@ -118,39 +118,29 @@ fn on_arrays(
         a.axis_from_last(0).max(a.axis_from_last(1)),
         a.axis_from_last(0).min(a.axis_from_last(1)),
     );
-    Err(match op {
-        A::SumKeep | A::SumLike | A::Cumsum | A::ReverseCumsum | A::Scatter => return Ok(a.count()),
-        A::Prod => a.count(),
-        A::ExclusiveProd => 3 * a.count(),
-        A::LinearRecurrence | A::Norm | A::NormKeep | A::Dot | A::TraceProduct => 2 * a.count(),
-        A::ProdPairs => 2 * a.count() * a.count(),
-        A::Softmax => 4 * a.count(),
-        A::MatMul | A::MatMulNh => 2 * y.count() * a.axis_from_last(0),
-        A::MatMulHn => 2 * y.count() * a.axis_from_last(1),
-        A::Contract => 2 * combinations(a, b, labels),
-        A::ContractFirst => 2 * combinations(c, b, labels),
-        A::ContractSecond => 2 * combinations(a, c, labels),
-        A::Convolve => 2 * a.count() * b.count(),
-        A::Correlate => 2 * b.count() * y.count(),
+    Err(match op.work() {
+        W::Free | W::Sort => 0,
+        W::Sums => return Ok(a.count()),
+        W::PerElement(k) => k * a.count(),
+        W::Pairs => 2 * a.count() * a.count(),
+        W::MatMul { free: [row, _] } => 2 * y.count() * a.axis_from_last(1 - row),
+        W::Contraction(Contracted::Result) => 2 * combinations(a, b, labels),
+        W::Contraction(Contracted::First) => 2 * combinations(c, b, labels),
+        W::Contraction(Contracted::Second) => 2 * combinations(a, c, labels),
+        W::Convolution => 2 * a.count() * b.count(),
+        W::Correlation => 2 * b.count() * y.count(),
         // These are of complex numbers already.
-        A::Fft | A::FftBack => {
+        W::Fourier => {
             let log = (n.max(1) as f64).log2();
             return Ok((5.0 * a.count() as f64 * log).round() as u64 / 2);
         }
-        A::Solve | A::SolveAdjoint => 2 * cube / 3 + 2 * n * n * sides(),
-        A::SolveLower | A::SolveUpper => n * n * sides(),
-        A::Inv | A::Cofactors => 2 * cube,
-        A::CofactorsAlong => 4 * cube,
-        A::Det | A::SignDet | A::LogAbsDet => 2 * cube / 3,
-        A::Cholesky => cube / 3,
-        A::Qr => 4 * a.axis_from_last(1) * n * n - 4 * cube / 3,
-        A::Svd | A::SvdAlong | A::Pinv | A::Lstsq => {
+        W::Cubic { flops: (p, q), .. } => p * cube / q,
+        W::LuSolution => 2 * cube / 3 + 2 * n * n * sides(),
+        W::TriangularSolution => n * n * sides(),
+        W::Orthogonal => 4 * a.axis_from_last(1) * n * n - 4 * cube / 3,
+        W::SingularValues | W::LeastSquares => {
             14 * long * short * short + 8 * short * short * short
         }
-        A::Eigen | A::EigenAlong => 9 * cube,
-        A::Expm => 44 * cube / 3,
-        A::ExpmAlong => 44 * cube,
-        _ => 0,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     array::{self, Array, ArrayError, Shape, Strided},
-    ir::ArrayOp,
+    ir::{ArrayOp, ElementFlow},
     scalar::Scalar,
 };
 
@@ -46,15 +46,16 @@ pub(super) fn on_arrays<S: Scalar>(
 ) -> Option<Vec<Vec<ElementSource>>> {
     let to = shape(result)?;
     let n: usize = to.iter().product();
-    match op {
-        ArrayOp::SumLike | ArrayOp::SumKeep => {
+    match op.elements() {
+        ElementFlow::Reduced => {
             let mut sources = vec![Vec::new(); n];
             let places = Strided::broadcast(&to, &shape(values.first()?)?);
             places.enumerate().for_each(|(from, place)| sources[place].push((0, from)));
             Some(sources)
         }
-        ArrayOp::BroadcastTo if shape(values.first()?).is_none() => Some(vec![vec![(0, 0)]; n]),
-        _ => {
+        // Of a number.
+        ElementFlow::Moved if shape(values.first()?).is_none() => Some(vec![vec![(0, 0)]; n]),
+        ElementFlow::Moved => {
             let marks = marked(op, values).ok().flatten()?;
             let first = values.first().and_then(shape).map_or(0, |s| s.iter().product());
             let source = |&mark: &i64| {
@@ -62,6 +63,9 @@ pub(super) fn on_arrays<S: Scalar>(
                 Some(place.checked_sub(first).map_or((0, place), |place| (1, place)))
             };
             Some(marks.iter().map(|mark| source(mark).into_iter().collect()).collect())
+        }
+        ElementFlow::Absent | ElementFlow::Summed | ElementFlow::Chosen | ElementFlow::Mixed => {
+            None
         }
     }
 }

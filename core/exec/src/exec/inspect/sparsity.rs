@@ -21,7 +21,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use crate::{
     entity::Value,
-    ir::{ArrayOp, Element, Function, InstData, Kind, Mixed, Op, Program},
+    ir::{ArrayOp, Element, ElementFlow, Function, InstData, Kind, Mixed, Op, Program},
     scalar::{Real, Scalar},
 };
 
@@ -361,14 +361,7 @@ impl Sparsity {
     ) -> Shadow {
         let Some(value) = event.result() else { return Shadow::NONE };
         let values: Vec<Datum<S>> = inst.args.iter().map(|&v| event.value(v)).collect();
-        if let Op::OnArrays(
-            ArrayOp::ArgMax
-            | ArrayOp::ArgMin
-            | ArrayOp::ArgSort
-            | ArrayOp::ArgMaxAxis
-            | ArrayOp::ArgMinAxis,
-        ) = inst.op
-        {
+        if matches!(inst.op, Op::OnArrays(op) if op.elements() == ElementFlow::Chosen) {
             let set = self.all(args);
             return match value {
                 Datum::Ints(places) => Shadow::array(vec![set; places.len()]),

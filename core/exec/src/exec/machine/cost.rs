@@ -7,35 +7,31 @@
 //! bounds within a small factor, of the usual algorithms.
 
 use crate::{
-    array::{Contracted, Shape, contract_work},
-    ir::ArrayOp,
+    array::{Shape, contract_work},
+    ir::{ArrayOp, WorkFormula},
 };
 
 /// Returns the cost of an operation on arrays of these shapes, with this list of ints; `None` if it
 /// is not superlinear.
 pub(super) fn superlinear(op: ArrayOp, shapes: &[Shape], list: &[i64]) -> Option<u64> {
-    use ArrayOp as A;
+    use WorkFormula as W;
     let a = shapes.first()?;
     let b = shapes.get(1).unwrap_or(a);
-    Some(match op {
-        A::MatMul => product(a, last(b, 0)).max(product(b, last(a, 1))),
-        A::MatMulNh => product(a, last(b, 1)).max(product(b, last(a, 1))),
-        A::MatMulHn => product(a, last(b, 0)).max(product(b, last(a, 0))),
-        A::Contract => contract_work(Contracted::Result, a, b, None, list),
-        A::ContractFirst => contract_work(Contracted::First, a, b, shapes.get(2), list),
-        A::ContractSecond => contract_work(Contracted::Second, a, b, shapes.get(2), list),
-        A::Convolve | A::Correlate => times(&[len(a), len(b)]),
-        A::Fft | A::FftBack => times(&[10, len(a), logarithm(last(a, 0))]),
-        A::ArgSort => times(&[len(a), logarithm(len(a))]),
-        A::SolveLower | A::SolveUpper => times(&[last(a, 0), len(b)]),
-        A::Det | A::SignDet | A::LogAbsDet | A::Cholesky => cube(a),
-        A::Solve | A::SolveAdjoint => cube(a).saturating_add(times(&[2, last(a, 0), len(b)])),
-        A::Inv | A::Qr | A::Spectral => times(&[4, cube(a)]),
-        A::Lstsq => times(&[30, cube(a)]).saturating_add(times(&[4, last(a, 0), len(b)])),
-        A::Cofactors | A::CofactorsAlong | A::Expm | A::Pinv => times(&[30, cube(a)]),
-        A::Svd | A::SvdAlong | A::Eigen | A::EigenAlong => times(&[30, cube(a)]),
-        A::ExpmAlong => times(&[100, cube(a)]),
-        _ => return None,
+    Some(match op.work() {
+        W::Free | W::Sums | W::PerElement(_) | W::Pairs => return None,
+        W::Sort => times(&[len(a), logarithm(len(a))]),
+        W::MatMul { free: [row, column] } => {
+            product(a, last(b, column)).max(product(b, last(a, row)))
+        }
+        W::Contraction(which) => contract_work(which, a, b, shapes.get(2), list),
+        W::Convolution | W::Correlation => times(&[len(a), len(b)]),
+        W::Fourier => times(&[10, len(a), logarithm(last(a, 0))]),
+        W::Cubic { cost, .. } => times(&[cost, cube(a)]),
+        W::LuSolution => cube(a).saturating_add(times(&[2, last(a, 0), len(b)])),
+        W::TriangularSolution => times(&[last(a, 0), len(b)]),
+        W::Orthogonal => times(&[4, cube(a)]),
+        W::SingularValues => times(&[30, cube(a)]),
+        W::LeastSquares => times(&[30, cube(a)]).saturating_add(times(&[4, last(a, 0), len(b)])),
     })
 }
 
