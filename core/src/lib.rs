@@ -53,6 +53,8 @@ pub use ketgrad_hybrid::hybrid;
 #[cfg(feature = "optimize")]
 #[doc(inline)]
 pub use ketgrad_hybrid::optimize;
+#[doc(hidden)]
+pub use ketgrad_ir::for_each_array_op;
 #[doc(inline)]
 pub use ketgrad_ir::{adjoint, entity, ir, pass, rules, staging, text};
 #[doc(inline)]

@@ -279,64 +279,114 @@ macro_rules! taken {
 type ElementOf<S, A> = <A as Numbers<S>>::Element;
 type JoinedElement<S, A, B> = <Arr<ElementOf<S, B>> as Beside<ElementOf<S, A>>>::Out;
 
+/// A function, by the arrays that it takes.
+macro_rules! function {
+    (one $f:ident($($p:ident: $t:ident),*) -> $r:ident) => {
+        #[track_caller]
+        pub fn $f<S: Number, A: Numbers<S>>(
+            a: A, $($p: impl Fit<operand!($t)>),*
+        ) -> result!($r S, A::Element) {
+            taken!($r call::<S>(stringify!($f), &[a.value(), $(given!($t $p)),*]))
+        }
+    };
+    (two $f:ident($($p:ident: $t:ident),*) -> $r:ident) => {
+        #[track_caller]
+        pub fn $f<S: Number, A: Numbers<S>, B: Numbers<S>>(
+            a: A, b: B, $($p: impl Fit<operand!($t)>),*
+        ) -> result!($r S, JoinedElement<S, A, B>)
+        where
+            Arr<B::Element>: Beside<A::Element, Out: Element<Number = S>>,
+        {
+            let args = [a.value(), b.value(), $(given!($t $p)),*];
+            taken!($r by_labels::<S>(stringify!($f), &args))
+        }
+    };
+    (three $f:ident($($p:ident: $t:ident),*) -> $r:ident) => {
+        #[track_caller]
+        pub fn $f<S: Number, A: Numbers<S>>(
+            a: A,
+            b: impl Numbers<S, Element = A::Element>,
+            c: impl Numbers<S, Element = A::Element>,
+            $($p: impl Fit<operand!($t)>),*
+        ) -> result!($r S, A::Element) {
+            taken!($r call::<S>(stringify!($f), &[a.value(), b.value(), c.value(), $(given!($t $p)),*]))
+        }
+    };
+    (real $f:ident($($p:ident: $t:ident),*) -> $r:ident) => {
+        #[track_caller]
+        pub fn $f<S: Number>(
+            a: impl Fit<Arr<N<S>>>, $($p: impl Fit<operand!($t)>),*
+        ) -> result!($r S, N<S>) {
+            taken!($r call::<S>(stringify!($f), &[N::datum(a.fit().0), $(given!($t $p)),*]))
+        }
+    };
+    (complex $f:ident($($p:ident: $t:ident),*) -> $r:ident) => {
+        #[track_caller]
+        pub fn $f<S: Number>(
+            a: impl Fit<Arr<Z<S>>>, $($p: impl Fit<operand!($t)>),*
+        ) -> result!($r S, Z<S>) {
+            taken!($r call::<S>(stringify!($f), &[Z::datum(a.fit().0), $(given!($t $p)),*]))
+        }
+    };
+    (other $f:ident) => {};
+}
+/// The method of arrays of real or complex numbers that is such a function.
+macro_rules! method {
+    (one $f:ident($($p:ident: $t:ident),*) -> $r:ident) => {
+        #[track_caller]
+        pub fn $f(&self, $($p: impl Fit<operand!($t)>),*) -> result!($r E::Number, E) {
+            array_functions::$f::<E::Number, _>(self, $($p),*)
+        }
+    };
+    (two $f:ident($($p:ident: $t:ident),*) -> $r:ident) => {
+        #[track_caller]
+        pub fn $f<B: Numbers<E::Number>>(
+            &self, b: B, $($p: impl Fit<operand!($t)>),*
+        ) -> result!($r E::Number, <Arr<B::Element> as Beside<E>>::Out)
+        where
+            Arr<B::Element>: Beside<E, Out: Element<Number = E::Number>>,
+        {
+            array_functions::$f::<E::Number, _, B>(self, b, $($p),*)
+        }
+    };
+    (three $f:ident($($p:ident: $t:ident),*) -> $r:ident) => {
+        #[track_caller]
+        pub fn $f(
+            &self,
+            b: impl Numbers<E::Number, Element = E>,
+            c: impl Numbers<E::Number, Element = E>,
+            $($p: impl Fit<operand!($t)>),*
+        ) -> result!($r E::Number, E) {
+            array_functions::$f::<E::Number, _>(self, b, c, $($p),*)
+        }
+    };
+    ($($other:tt)*) => {};
+}
+macro_rules! real_method {
+    (real $f:ident($($p:ident: $t:ident),*) -> $r:ident) => {
+        #[track_caller]
+        pub fn $f(&self, $($p: impl Fit<operand!($t)>),*) -> result!($r S, N<S>) {
+            array_functions::$f::<S>(self, $($p),*)
+        }
+    };
+    ($($other:tt)*) => {};
+}
+macro_rules! complex_method {
+    (complex $f:ident($($p:ident: $t:ident),*) -> $r:ident) => {
+        #[track_caller]
+        pub fn $f(&self, $($p: impl Fit<operand!($t)>),*) -> result!($r S, Z<S>) {
+            array_functions::$f::<S>(self, $($p),*)
+        }
+    };
+    ($($other:tt)*) => {};
+}
+
 macro_rules! functions {
-    (
-        one { $($f1:ident($($p1:ident: $t1:ident),*) -> $r1:ident;)* }
-        two { $($f2:ident($($p2:ident: $t2:ident),*) -> $r2:ident;)* }
-        three { $($f3:ident($($p3:ident: $t3:ident),*) -> $r3:ident;)* }
-        real { $($fr:ident($($pr:ident: $tr:ident),*) -> $rr:ident;)* }
-        complex { $($fc:ident($($pc:ident: $tc:ident),*) -> $rc:ident;)* }
-    ) => {
+    ($($f:ident $operands:tt -> $r:ident;)*) => {
         /// The functions of arrays, for the body of a program.
         pub mod array_functions {
             use super::*;
-            $(
-                #[track_caller]
-                pub fn $f1<S: Number, A: Numbers<S>>(
-                    a: A, $($p1: impl Fit<operand!($t1)>),*
-                ) -> result!($r1 S, A::Element) {
-                    taken!($r1 call::<S>(stringify!($f1), &[a.value(), $(given!($t1 $p1)),*]))
-                }
-            )*
-            $(
-                #[track_caller]
-                pub fn $f2<S: Number, A: Numbers<S>, B: Numbers<S>>(
-                    a: A, b: B, $($p2: impl Fit<operand!($t2)>),*
-                ) -> result!($r2 S, JoinedElement<S, A, B>)
-                where
-                    Arr<B::Element>: Beside<A::Element, Out: Element<Number = S>>,
-                {
-                    let args = [a.value(), b.value(), $(given!($t2 $p2)),*];
-                    taken!($r2 by_labels::<S>(stringify!($f2), &args))
-                }
-            )*
-            $(
-                #[track_caller]
-                pub fn $f3<S: Number, A: Numbers<S>>(
-                    a: A,
-                    b: impl Numbers<S, Element = A::Element>,
-                    c: impl Numbers<S, Element = A::Element>,
-                    $($p3: impl Fit<operand!($t3)>),*
-                ) -> result!($r3 S, A::Element) {
-                    taken!($r3 call::<S>(stringify!($f3), &[a.value(), b.value(), c.value(), $(given!($t3 $p3)),*]))
-                }
-            )*
-            $(
-                #[track_caller]
-                pub fn $fr<S: Number>(
-                    a: impl Fit<Arr<N<S>>>, $($pr: impl Fit<operand!($tr)>),*
-                ) -> result!($rr S, N<S>) {
-                    taken!($rr call::<S>(stringify!($fr), &[N::datum(a.fit().0), $(given!($tr $pr)),*]))
-                }
-            )*
-            $(
-                #[track_caller]
-                pub fn $fc<S: Number>(
-                    a: impl Fit<Arr<Z<S>>>, $($pc: impl Fit<operand!($tc)>),*
-                ) -> result!($rc S, Z<S>) {
-                    taken!($rc call::<S>(stringify!($fc), &[Z::datum(a.fit().0), $(given!($tc $pc)),*]))
-                }
-            )*
+            $(by_operands! { function $f $operands -> $r })*
             pub fn shape(x: impl Items) -> Arr<i64> {
                 Arr(x.shape().iter().map(|&n| length(n)).collect())
             }
@@ -403,50 +453,13 @@ macro_rules! functions {
             }
         }
         impl<E: Element> Arr<E> {
-            $(
-                #[track_caller]
-                pub fn $f1(&self, $($p1: impl Fit<operand!($t1)>),*) -> result!($r1 E::Number, E) {
-                    array_functions::$f1::<E::Number, _>(self, $($p1),*)
-                }
-            )*
-            $(
-                #[track_caller]
-                pub fn $f2<B: Numbers<E::Number>>(
-                    &self, b: B, $($p2: impl Fit<operand!($t2)>),*
-                ) -> result!($r2 E::Number, <Arr<B::Element> as Beside<E>>::Out)
-                where
-                    Arr<B::Element>: Beside<E, Out: Element<Number = E::Number>>,
-                {
-                    array_functions::$f2::<E::Number, _, B>(self, b, $($p2),*)
-                }
-            )*
-            $(
-                #[track_caller]
-                pub fn $f3(
-                    &self,
-                    b: impl Numbers<E::Number, Element = E>,
-                    c: impl Numbers<E::Number, Element = E>,
-                    $($p3: impl Fit<operand!($t3)>),*
-                ) -> result!($r3 E::Number, E) {
-                    array_functions::$f3::<E::Number, _>(self, b, c, $($p3),*)
-                }
-            )*
+            $(by_operands! { method $f $operands -> $r })*
         }
         impl<S: Number> Arr<N<S>> {
-            $(
-                #[track_caller]
-                pub fn $fr(&self, $($pr: impl Fit<operand!($tr)>),*) -> result!($rr S, N<S>) {
-                    array_functions::$fr::<S>(self, $($pr),*)
-                }
-            )*
+            $(by_operands! { real_method $f $operands -> $r })*
         }
         impl<S: Number> Arr<Z<S>> {
-            $(
-                #[track_caller]
-                pub fn $fc(&self, $($pc: impl Fit<operand!($tc)>),*) -> result!($rc S, Z<S>) {
-                    array_functions::$fc::<S>(self, $($pc),*)
-                }
-            )*
+            $(by_operands! { complex_method $f $operands -> $r })*
         }
     };
 }

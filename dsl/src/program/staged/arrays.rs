@@ -179,64 +179,114 @@ macro_rules! result {
 /// The element kind of two arrays together.
 pub type Joined<A, B> = <<A as NumberArray>::Element as Join<<B as NumberArray>::Element>>::Out;
 
+/// A function, by the arrays that it takes.
+macro_rules! function {
+    (one $f:ident($($p:ident: $t:ident),*) -> $r:ident) => {
+        #[track_caller]
+        pub fn $f<A: NumberArray>(a: A, $($p: impl Fit<operand!($t)>),*) -> result!($r A::Element) {
+            named(stringify!($f), &[a.given(None), $(given!($t $p)),*])
+        }
+    };
+    (two $f:ident($($p:ident: $t:ident),*) -> $r:ident) => {
+        #[track_caller]
+        pub fn $f<A: NumberArray, B: NumberArray>(
+            a: A, b: B, $($p: impl Fit<operand!($t)>),*
+        ) -> result!($r Joined<A, B>)
+        where
+            A::Element: Join<B::Element, Out: Single>,
+        {
+            named(stringify!($f), &[a.given(None), b.given(None), $(given!($t $p)),*])
+        }
+    };
+    (three $f:ident($($p:ident: $t:ident),*) -> $r:ident) => {
+        #[track_caller]
+        pub fn $f<A: NumberArray>(
+            a: A,
+            b: impl NumberArray<Element = A::Element>,
+            c: impl NumberArray<Element = A::Element>,
+            $($p: impl Fit<operand!($t)>),*
+        ) -> result!($r A::Element) {
+            let args = [a.given(None), b.given(None), c.given(None), $(given!($t $p)),*];
+            named(stringify!($f), &args)
+        }
+    };
+    (real $f:ident($($p:ident: $t:ident),*) -> $r:ident) => {
+        #[track_caller]
+        pub fn $f(
+            a: impl Fit<Ex<Array<f64>>>, $($p: impl Fit<operand!($t)>),*
+        ) -> result!($r f64) {
+            let a = a.given(Some(&<Array<f64> as Shape>::kind()));
+            named(stringify!($f), &[a, $(given!($t $p)),*])
+        }
+    };
+    (complex $f:ident($($p:ident: $t:ident),*) -> $r:ident) => {
+        #[track_caller]
+        pub fn $f(
+            a: impl Fit<Ex<Array<C>>>, $($p: impl Fit<operand!($t)>),*
+        ) -> result!($r C) {
+            let a = a.given(Some(&<Array<C> as Shape>::kind()));
+            named(stringify!($f), &[a, $(given!($t $p)),*])
+        }
+    };
+    (other $f:ident) => {};
+}
+/// The method of arrays of real or complex numbers that is such a function.
+macro_rules! method {
+    (one $f:ident($($p:ident: $t:ident),*) -> $r:ident) => {
+        #[track_caller]
+        pub fn $f(self, $($p: impl Fit<operand!($t)>),*) -> result!($r E) {
+            array_functions::$f(self, $($p),*)
+        }
+    };
+    (two $f:ident($($p:ident: $t:ident),*) -> $r:ident) => {
+        #[track_caller]
+        pub fn $f<B: NumberArray>(
+            self, b: B, $($p: impl Fit<operand!($t)>),*
+        ) -> result!($r <E as Join<B::Element>>::Out)
+        where
+            E: Join<B::Element, Out: Single>,
+        {
+            array_functions::$f(self, b, $($p),*)
+        }
+    };
+    (three $f:ident($($p:ident: $t:ident),*) -> $r:ident) => {
+        #[track_caller]
+        pub fn $f(
+            self,
+            b: impl NumberArray<Element = E>,
+            c: impl NumberArray<Element = E>,
+            $($p: impl Fit<operand!($t)>),*
+        ) -> result!($r E) {
+            array_functions::$f(self, b, c, $($p),*)
+        }
+    };
+    ($($other:tt)*) => {};
+}
+macro_rules! real_method {
+    (real $f:ident($($p:ident: $t:ident),*) -> $r:ident) => {
+        #[track_caller]
+        pub fn $f(self, $($p: impl Fit<operand!($t)>),*) -> result!($r f64) {
+            array_functions::$f(self, $($p),*)
+        }
+    };
+    ($($other:tt)*) => {};
+}
+macro_rules! complex_method {
+    (complex $f:ident($($p:ident: $t:ident),*) -> $r:ident) => {
+        #[track_caller]
+        pub fn $f(self, $($p: impl Fit<operand!($t)>),*) -> result!($r C) {
+            array_functions::$f(self, $($p),*)
+        }
+    };
+    ($($other:tt)*) => {};
+}
+
 macro_rules! functions {
-    (
-        one { $($f1:ident($($p1:ident: $t1:ident),*) -> $r1:ident;)* }
-        two { $($f2:ident($($p2:ident: $t2:ident),*) -> $r2:ident;)* }
-        three { $($f3:ident($($p3:ident: $t3:ident),*) -> $r3:ident;)* }
-        real { $($fr:ident($($pr:ident: $tr:ident),*) -> $rr:ident;)* }
-        complex { $($fc:ident($($pc:ident: $tc:ident),*) -> $rc:ident;)* }
-    ) => {
+    ($($f:ident $operands:tt -> $r:ident;)*) => {
         /// The functions of arrays, for the body of a program.
         pub mod array_functions {
             use super::*;
-            $(
-                #[track_caller]
-                pub fn $f1<A: NumberArray>(a: A, $($p1: impl Fit<operand!($t1)>),*) -> result!($r1 A::Element) {
-                    named(stringify!($f1), &[a.given(None), $(given!($t1 $p1)),*])
-                }
-            )*
-            $(
-                #[track_caller]
-                pub fn $f2<A: NumberArray, B: NumberArray>(
-                    a: A, b: B, $($p2: impl Fit<operand!($t2)>),*
-                ) -> result!($r2 Joined<A, B>)
-                where
-                    A::Element: Join<B::Element, Out: Single>,
-                {
-                    named(stringify!($f2), &[a.given(None), b.given(None), $(given!($t2 $p2)),*])
-                }
-            )*
-            $(
-                #[track_caller]
-                pub fn $f3<A: NumberArray>(
-                    a: A,
-                    b: impl NumberArray<Element = A::Element>,
-                    c: impl NumberArray<Element = A::Element>,
-                    $($p3: impl Fit<operand!($t3)>),*
-                ) -> result!($r3 A::Element) {
-                    let args = [a.given(None), b.given(None), c.given(None), $(given!($t3 $p3)),*];
-                    named(stringify!($f3), &args)
-                }
-            )*
-            $(
-                #[track_caller]
-                pub fn $fr(
-                    a: impl Fit<Ex<Array<f64>>>, $($pr: impl Fit<operand!($tr)>),*
-                ) -> result!($rr f64) {
-                    let a = a.given(Some(&<Array<f64> as Shape>::kind()));
-                    named(stringify!($fr), &[a, $(given!($tr $pr)),*])
-                }
-            )*
-            $(
-                #[track_caller]
-                pub fn $fc(
-                    a: impl Fit<Ex<Array<C>>>, $($pc: impl Fit<operand!($tc)>),*
-                ) -> result!($rc C) {
-                    let a = a.given(Some(&<Array<C> as Shape>::kind()));
-                    named(stringify!($fc), &[a, $(given!($tc $pc)),*])
-                }
-            )*
+            $(by_operands! { function $f $operands -> $r })*
             #[track_caller]
             pub fn shape<E>(x: impl Bind<Out = Ex<Array<E>>>) -> Ex<Array<i64>> {
                 named("shape", &[x.given(None)])
@@ -308,50 +358,13 @@ macro_rules! functions {
         where
             Array<E>: Shape<Staged = Ex<Array<E>>>,
         {
-            $(
-                #[track_caller]
-                pub fn $f1(self, $($p1: impl Fit<operand!($t1)>),*) -> result!($r1 E) {
-                    array_functions::$f1(self, $($p1),*)
-                }
-            )*
-            $(
-                #[track_caller]
-                pub fn $f2<B: NumberArray>(
-                    self, b: B, $($p2: impl Fit<operand!($t2)>),*
-                ) -> result!($r2 <E as Join<B::Element>>::Out)
-                where
-                    E: Join<B::Element, Out: Single>,
-                {
-                    array_functions::$f2(self, b, $($p2),*)
-                }
-            )*
-            $(
-                #[track_caller]
-                pub fn $f3(
-                    self,
-                    b: impl NumberArray<Element = E>,
-                    c: impl NumberArray<Element = E>,
-                    $($p3: impl Fit<operand!($t3)>),*
-                ) -> result!($r3 E) {
-                    array_functions::$f3(self, b, c, $($p3),*)
-                }
-            )*
+            $(by_operands! { method $f $operands -> $r })*
         }
         impl Ex<Array<f64>> {
-            $(
-                #[track_caller]
-                pub fn $fr(self, $($pr: impl Fit<operand!($tr)>),*) -> result!($rr f64) {
-                    array_functions::$fr(self, $($pr),*)
-                }
-            )*
+            $(by_operands! { real_method $f $operands -> $r })*
         }
         impl Ex<Array<C>> {
-            $(
-                #[track_caller]
-                pub fn $fc(self, $($pc: impl Fit<operand!($tc)>),*) -> result!($rc C) {
-                    array_functions::$fc(self, $($pc),*)
-                }
-            )*
+            $(by_operands! { complex_method $f $operands -> $r })*
         }
     };
 }

@@ -5,16 +5,17 @@
 //! derivative is written with operations of both tables, so derivatives of any order stay inside
 //! them. The rules are in [`rules`](crate::rules), the values in [`array`](crate::array).
 //!
-//! The table has an entry for each, which says all that is known of it but for these two:
+//! The table has an entry for each, which states all that is known of it but its derivative rules:
 //!
 //! ```text
 //! ┌ variant
-//! │       ┌ name in text; after a `|` an earlier name, which is still read
-//! │       │         ┌ operands                 ┌ result
-//! SumKeep sum_keep (x: Array, axis: Int) -> Array {
-//!     doc: "The sums along an axis, whose length becomes 1.",
-//!     shape: keep_axis, class: Reduced,
-//!     elements: Reduced, used: All, derivative: Linear, failure: ByShapes, work: Sums,
+//! │      ┌ name in text
+//! │      │      ┌ operands                      ┌ result
+//! │      │      │                               │      ┌ an earlier name, which is still read
+//! Gather gather (x: Array, indices: Ints) -> Array, earlier take {
+//!     doc: "`x[i_0], x[i_1], …` along the first axis.",
+//!     shape: gather, class: Own,
+//!     elements: Moved, used: Nothing, derivative: Linear, failure: ByShapes, work: Free,
 //! }
 //! ```
 //!
@@ -78,8 +79,8 @@ enum Sort {
 }
 
 macro_rules! array_ops {
-    ($($op:ident $name:ident $(| $earlier:ident)?
-        ($($operand:ident: $sort:ident),*) -> $result:ident {
+    ($($op:ident $name:ident ($($operand:ident: $sort:ident),*) -> $result:ident
+        $(, earlier $earlier:ident)? {
             doc: $doc:literal,
             shape: $shape:expr, class: $class:expr,
             elements: $elements:ident, used: $used:expr, derivative: $derivative:ident,

@@ -1,16 +1,19 @@
 //! The table of array operations: an entry for each.
 
-/// Hands the table to the macro `$reader`.
+/// Hands the table to the macro `$reader`, after other tokens that are for it.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! for_each_array_op {
-    ($reader:path) => {
+    ($reader:path $(, $given:tt)*) => {
         $reader! {
+            $($given)*
             // Shapes.
             Dim dim (x: Any, axis: Int) -> Int {
                 doc: "The length along an axis.",
                 shape: dim, class: Own,
                 elements: Absent, used: Nothing, derivative: Zero, failure: ByShapes, work: Free,
             }
-            RavelMultiIndex ravel_multi_index | place (x: Any, indices: Ints) -> Int {
+            RavelMultiIndex ravel_multi_index (x: Any, indices: Ints) -> Int, earlier place {
                 doc: "The place in row-major order of the element with the given indices, one for each axis.",
                 shape: place, class: Own,
                 elements: Absent, used: Nothing, derivative: Zero, failure: ByShapes, work: Free,
@@ -30,7 +33,7 @@ macro_rules! for_each_array_op {
                 shape: reshape, class: Rearranged(&[1]),
                 elements: Moved, used: All, derivative: Linear, failure: ByShapes, work: Free,
             }
-            ReshapeLike reshape_like | like (x: Array, like: Form) -> Array {
+            ReshapeLike reshape_like (x: Array, like: Form) -> Array, earlier like {
                 doc: "The elements of the first in the shape of the second, or in this shape, in row-major order, cut off or followed by zeros. For (co)tangents.",
                 shape: as_second, class: Like(1),
                 elements: Moved, used: Nothing, derivative: Linear, failure: ByShapes, work: Free,
@@ -66,12 +69,12 @@ macro_rules! for_each_array_op {
                 shape: slice, class: Computed(&[1, 3]),
                 elements: Moved, used: Nothing, derivative: Linear, failure: ByShapes, work: Free,
             }
-            Pad pad | embed (part: Array, x: Form, axis: Int, start: Int) -> Array {
+            Pad pad (part: Array, x: Form, axis: Int, start: Int) -> Array, earlier embed {
                 doc: "`pad(part, x, axis, start)`: a part in its place among zeros, in the shape of x, or in the shape x.",
                 shape: place_part, class: Like(1),
                 elements: Moved, used: All, derivative: Linear, failure: ByShapes, work: Free,
             }
-            DynamicUpdateSlice dynamic_update_slice | paste (part: Array, x: Array, axis: Int, start: Int) -> Array {
+            DynamicUpdateSlice dynamic_update_slice (part: Array, x: Array, axis: Int, start: Int) -> Array, earlier paste {
                 doc: "`dynamic_update_slice(part, x, axis, start)`: x, but for a part in its place.",
                 shape: place_part, class: Like(1),
                 elements: Moved, used: Only(&[1]), derivative: Joint, failure: ByShapes, work: Free,
@@ -81,7 +84,7 @@ macro_rules! for_each_array_op {
                 shape: concat, class: Computed(&[2]),
                 elements: Moved, used: All, derivative: Joint, failure: ByShapes, work: Free,
             }
-            Gather gather | take (x: Array, indices: Ints) -> Array {
+            Gather gather (x: Array, indices: Ints) -> Array, earlier take {
                 doc: "`x[i_0], x[i_1], …` along the first axis.",
                 shape: gather, class: Own,
                 elements: Moved, used: Nothing, derivative: Linear, failure: ByShapes, work: Free,
@@ -91,7 +94,7 @@ macro_rules! for_each_array_op {
                 shape: scatter, class: Like(1),
                 elements: Summed, used: All, derivative: Linear, failure: ByShapes, work: Sums,
             }
-            BroadcastTo broadcast_to | spread (x: Either, like: Form) -> Array {
+            BroadcastTo broadcast_to (x: Either, like: Form) -> Array, earlier spread {
                 doc: "Repeated to the shape of the second; an array also to this shape.",
                 shape: broadcast_to, class: Like(1),
                 elements: Moved, used: All, derivative: Linear, failure: ByShapes, work: Free,
@@ -106,7 +109,7 @@ macro_rules! for_each_array_op {
                 shape: same_along, class: Like(0),
                 elements: Moved, used: All, derivative: Linear, failure: ByShapes, work: Free,
             }
-            GatherAlong gather_along | take_along (x: Array, indices: Ints, axis: Int) -> Array {
+            GatherAlong gather_along (x: Array, indices: Ints, axis: Int) -> Array, earlier take_along {
                 doc: "`gather_along(x, indices, axis)`: the element of each line along an axis at its index; the axis is lost.",
                 shape: gather_along, class: Own,
                 elements: Moved, used: Nothing, derivative: Linear, failure: ByShapes, work: Free,
@@ -147,7 +150,7 @@ macro_rules! for_each_array_op {
                 shape: same_along, class: Like(0),
                 elements: Summed, used: All, derivative: Linear, failure: ByShapes, work: Sums,
             }
-            ReverseCumsum reverse_cumsum | cumsum_back (x: Array, axis: Int) -> Array {
+            ReverseCumsum reverse_cumsum (x: Array, axis: Int) -> Array, earlier cumsum_back {
                 doc: "The sums from each element on along an axis.",
                 shape: same_along, class: Like(0),
                 elements: Summed, used: All, derivative: Linear, failure: ByShapes, work: Sums,
@@ -162,7 +165,7 @@ macro_rules! for_each_array_op {
                 shape: number, class: Own,
                 elements: Mixed, used: All, derivative: Curved, failure: ByShapes, work: PerElement(1),
             }
-            ExclusiveProd exclusive_prod | prod_others (x: Array) -> Array {
+            ExclusiveProd exclusive_prod (x: Array) -> Array, earlier prod_others {
                 doc: "For each element the product of all others.",
                 shape: same, class: Like(0),
                 elements: Mixed, used: All, derivative: Curved, failure: ByShapes, work: PerElement(3),
