@@ -396,7 +396,6 @@ const LONG_FUNCTIONS: &[(&str, &str)] = &[
     ("core/exec/src/exec/machine/elements.rs", "run_chunk"),
     ("core/exec/src/exec/machine/small_program.rs", "run_small"),
     ("core/exec/src/exec/machine/whole.rs", "on_arrays"),
-    ("core/exec/src/exec/machine/whole.rs", "whole"),
     ("core/exec/src/exec/jit/lower/instruction.rs", "instruction"),
     // The registers that an instruction names.
     ("core/exec/src/exec/registers.rs", "visit"),

@@ -54,7 +54,7 @@ pub(crate) use crate::array::BETWEEN;
 pub use arrays::ArrayOp;
 pub(crate) use arrays::{ArrayDerivative, ClassRule, FailureCause};
 #[doc(hidden)]
-pub use arrays::{ElementFlow, WorkFormula};
+pub use arrays::{ElementFlow, ValueForm, ValueOperands, WorkFormula};
 pub use builder::FunctionBuilder;
 pub(crate) use compact::retain_params;
 pub use compact::{compact, remove_trivial_params};

@@ -1,8 +1,10 @@
 //! Sources of the elements of an array among the elements of its operands.
 
+use std::sync::Arc;
+
 use crate::{
-    array::{self, Array, ArrayError, Shape, Strided},
-    ir::{ArrayOp, ElementFlow},
+    array::{self, Array, ArrayError, MAX_ELEMENTS, Shape, Strided},
+    ir::{ArrayOp, ElementFlow, ValueForm, ValueOperands},
     scalar::Scalar,
 };
 
@@ -56,7 +58,7 @@ pub(super) fn on_arrays<S: Scalar>(
         // Of a number.
         ElementFlow::Moved if shape(values.first()?).is_none() => Some(vec![vec![(0, 0)]; n]),
         ElementFlow::Moved => {
-            let marks = marked(op, values).ok().flatten()?;
+            let marks = marked(op, values).ok()?;
             let first = values.first().and_then(shape).map_or(0, |s| s.iter().product());
             let source = |&mark: &i64| {
                 let place = usize::try_from(mark - 1).ok()?;
@@ -71,64 +73,34 @@ pub(super) fn on_arrays<S: Scalar>(
 }
 
 /// Applies the operation to arrays whose elements are numbered from 1 on, those of the second after
-/// those of the first: so each number of the result is a source, and 0 is none. `None` if the
-/// operation does more than move elements.
-fn marked<S: Scalar>(op: ArrayOp, values: &[Datum<S>]) -> Result<Option<Array<i64>>, ArrayError> {
-    use ArrayOp as A;
-    let numbered = |k: usize, first: i64| {
-        let shape = values.get(k).and_then(shape).unwrap_or_else(|| Shape::from_slice(&[0]));
-        let n: usize = shape.iter().product();
-        Array::new(&shape, (first..).take(n).collect())
-    };
-    let int = |k: usize| match values.get(k) {
-        Some(Datum::Int(n)) => *n,
-        _ => 0,
-    };
-    let list = match values.get(1) {
-        Some(Datum::Ints(list)) => list.items(),
-        _ => &[],
-    };
-    let mut a = numbered(0, 1)?;
-    let to = match values.get(1) {
-        Some(Datum::Ints(list)) if op.takes_shape() => {
-            list.iter().filter_map(|&n| usize::try_from(n).ok()).collect()
+/// those of the first: so each number of the result is a source, and 0 is none.
+fn marked<S: Scalar>(op: ArrayOp, values: &[Datum<S>]) -> Result<Array<i64>, ArrayError> {
+    let (mut arrays, mut ints, mut list, mut next) = (Vec::new(), Vec::new(), None, 1);
+    for value in values {
+        match value {
+            Datum::Int(n) => ints.push(*n),
+            Datum::Ints(given) => list = Some(&**given),
+            other => {
+                let shape = shape(other).unwrap_or_else(|| Shape::from_slice(&[0]));
+                let n: usize = shape.iter().product();
+                arrays.push(Arc::new(Array::new(&shape, (next..).take(n).collect())?));
+                next += i64::try_from(n).unwrap_or(0);
+            }
         }
-        Some(other) => shape(other).unwrap_or_default(),
-        None => Shape::new(),
-    };
-    let b = numbered(1, 1 + i64::try_from(a.len()).unwrap_or(0))?;
-    let mut out = Array::default();
-    match op {
-        A::Reshape => array::reshape(&mut a, list)?,
-        A::ReshapeLike => array::reshape_like(&mut a, &to),
-        A::InsertAxis => array::insert_axis(&mut a, int(1))?,
-        A::DropAxis => array::drop_axis(&mut a, int(1))?,
-        A::Tril | A::Triu => array::triangle(&mut a, int(1), op == A::Triu)?,
-        A::Transpose => array::transpose(&a, &mut out)?,
-        A::Permute | A::Unpermute => array::permute(&a, list, op == A::Unpermute, &mut out)?,
-        A::Slice => array::slice(&a, int(1), int(2), int(3), &mut out)?,
-        A::Pad => array::pad(&a, &to, int(2), int(3), &mut out)?,
-        A::DynamicUpdateSlice => {
-            out = b.clone();
-            array::dynamic_update_slice(&a, &mut out, int(2), int(3))?;
-        }
-        A::Concat => array::concat(&a, &b, int(2), &mut out)?,
-        A::Gather => array::gather(&a, list, &mut out)?,
-        A::Flip => array::flip(&a, int(1), &mut out)?,
-        A::GatherAlong => match values.get(1) {
-            Some(Datum::Ints(indices)) => array::gather_along(&a, indices, int(2), &mut out)?,
-            _ => return Ok(None),
-        },
-        A::ScatterAlong => match values.get(2) {
-            Some(Datum::Ints(indices)) => array::scatter_along(&a, &to, indices, int(3), &mut out)?,
-            _ => return Ok(None),
-        },
-        A::BroadcastTo => array::broadcast_to(&a, &to, &mut out)?,
-        A::Diagonal => array::diagonal(&a, &mut out)?,
-        A::DiagonalMatrix => array::diagonal_matrix(&a, &mut out)?,
-        _ => return Ok(None),
     }
-    let in_place =
-        matches!(op, A::Reshape | A::ReshapeLike | A::InsertAxis | A::DropAxis | A::Tril | A::Triu);
-    Ok(Some(if in_place { a } else { out }))
+    let mut out = Array::default();
+    let mut operands = ValueOperands { arrays: &arrays, ints: &ints, list, limit: MAX_ELEMENTS };
+    if op == ArrayOp::DynamicUpdateSlice
+        && let ([part, whole], [axis, start]) = (&arrays[..], &ints[..])
+    {
+        out.copy_from(whole);
+        array::dynamic_update_slice(part, &mut out, *axis, *start)?;
+    } else if let (ValueForm::InPlace, [first, rest @ ..]) = (op.value_form(), &arrays[..]) {
+        out.copy_from(first);
+        operands.arrays = rest;
+        op.move_ints(&operands, &mut out)?;
+    } else {
+        op.move_ints(&operands, &mut out)?;
+    }
+    Ok(out)
 }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::{
-    array::{self, Array, ArrayError, Contracted, Shape, broadcast, checked_axis, checked_count},
-    ir::ArrayOp,
+    array::{self, Array, ArrayError, Shape, broadcast, checked_axis, checked_count},
+    ir::{ArrayOp, ValueForm, ValueOperands},
     scalar::{Real, Scalar},
 };
 
@@ -31,6 +31,13 @@ struct ArrayOperands<E> {
     number_first: bool,
     ints: SmallVec<[i64; 3]>,
     list: SharedArray<i64>,
+}
+
+impl<E> ArrayOperands<E> {
+    fn arguments(&self, limits: &Limits) -> ValueOperands<'_, E> {
+        let list = self.list.as_deref();
+        ValueOperands { arrays: &self.arrays, ints: &self.ints, list, limit: limits.array }
+    }
 }
 
 /// Runs an operation on whole arrays.
@@ -227,20 +234,9 @@ fn int_of<E>(op: ArrayOp, x: &ArrayOperands<E>) -> Result<i64, ArrayError> {
     let shape = x.arrays[0].shape();
     match op {
         ArrayOp::RavelMultiIndex => array::flat_index(&shape, items(&x.list)),
-        _ => length(x.ints[0], &shape),
+        ArrayOp::Dim => length(x.ints[0], &shape),
+        _ => Err(ArrayError::Empty { op: op.name() }),
     }
-}
-
-/// Returns the shape that an operand gives: its own, or the one in a list in its place.
-fn form<E>(x: &ArrayOperands<E>, k: usize, limits: &Limits) -> Result<Shape, ArrayError> {
-    if let Some(array) = x.arrays.get(k) {
-        return Ok(array.shape());
-    }
-    let lengths = items(&x.list);
-    if lengths.is_empty() || array::count(lengths, limits.array).is_err() {
-        return Err(ArrayError::Lengths { given: lengths.to_vec(), limit: limits.array });
-    }
-    Ok(lengths.iter().filter_map(|&n| usize::try_from(n).ok()).collect())
 }
 
 /// Returns the number of elements that are left if the length of an axis becomes 1.
@@ -256,7 +252,8 @@ fn number<E: Scalar>(op: ArrayOp, x: &ArrayOperands<E>) -> Result<E, ArrayError>
         ArrayOp::Prod => array::product(a),
         ArrayOp::Dot => array::dot(a, &x.arrays[1])?,
         ArrayOp::SignDet => array::sign_of_determinant(a)?,
-        _ => array::determinant(a)?,
+        ArrayOp::Det => array::determinant(a)?,
+        _ => return Err(ArrayError::Empty { op: op.name() }),
     })
 }
 
@@ -287,7 +284,8 @@ fn real_of<T: Real, E: Scalar<Real = T>>(
 ) -> Result<T, ArrayError> {
     match op {
         ArrayOp::Norm => Ok(array::norm(&x.arrays[0])),
-        _ => array::log_abs_determinant(&x.arrays[0]),
+        ArrayOp::LogAbsDet => array::log_abs_determinant(&x.arrays[0]),
+        _ => Err(ArrayError::Empty { op: op.name() }),
     }
 }
 
@@ -378,29 +376,10 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         }
         return Ok(y);
     }
-    // In place if the operand is not shared.
-    if matches!(
-        op,
-        A::Reshape
-            | A::ReshapeLike
-            | A::InsertAxis
-            | A::DropAxis
-            | A::Tril
-            | A::Triu
-            | A::Cumsum
-            | A::ReverseCumsum
-    ) {
+    if op.value_form() == ValueForm::InPlace {
         let first = x.arrays.remove(0);
         let mut y = bank.make_unique(Some(first), budget)?;
-        let out = Arc::make_mut(&mut y);
-        match op {
-            A::Reshape => array::reshape(out, items(&x.list))?,
-            A::ReshapeLike => array::reshape_like(out, &form(x, 0, limits)?),
-            A::InsertAxis => array::insert_axis(out, x.ints[0])?,
-            A::DropAxis => array::drop_axis(out, x.ints[0])?,
-            A::Tril | A::Triu => array::triangle(out, x.ints[0], op == A::Triu)?,
-            _ => array::cumulative_sum(out, x.ints[0], op == A::ReverseCumsum)?,
-        }
+        op.value(&x.arguments(limits), Arc::make_mut(&mut y))?;
         return Ok(y);
     }
     if op == A::DynamicUpdateSlice {
@@ -422,134 +401,23 @@ fn whole<T: Real, E: Scalar<Real = T>>(
     {
         return Ok(x.arrays.remove(0));
     }
-    // The shape that a result is given.
-    let to = match op {
-        A::BroadcastTo if x.number.is_some() => x.arrays[0].shape(),
-        A::BroadcastTo | A::SumLike | A::Pad => form(x, 1, limits)?,
-        A::Scatter | A::ScatterAlong => x.arrays.get(1).map(|b| b.shape()).unwrap_or_default(),
-        _ => Shape::new(),
-    };
-    if matches!(op, A::BroadcastTo | A::SumLike) && x.number.is_none() && x.arrays[0].shape() == to
+    if let (A::BroadcastTo, Some(number)) = (op, &x.number) {
+        // The array may have a shape without elements.
+        let to = x.arrays[0].shape();
+        let n = to.iter().product();
+        let mut y = bank.uninitialized(n, budget)?;
+        Arc::make_mut(&mut y).start(&to).resize(n, number.clone());
+        return Ok(y);
+    }
+    if matches!(op, A::BroadcastTo | A::SumLike)
+        && x.arrays[0].shape() == x.arguments(limits).form(1)?
     {
         return Ok(x.arrays.remove(0));
     }
-    let a = &x.arrays[0];
-    let b = x.arrays.get(1).unwrap_or(a);
-    let int = |k: usize| x.ints.get(k).copied().unwrap_or(0);
-    let no_indices = Array::default();
-    let most = match op {
-        A::MatMul | A::MatMulNh | A::MatMulHn => {
-            let shape = array::matmul_shape(a, b, op == A::MatMulHn, op == A::MatMulNh)?;
-            checked_count(&shape, limits.array)?
-        }
-        A::SumKeep | A::GatherAlong => reduced(a, int(0)),
-        A::LinearRecurrence => checked_count(&[a.len() + reduced(a, int(0))], limits.array)?,
-        // A slice that is kept for the reverse pass keeps its buffer: one of the right length.
-        A::Slice => {
-            let length = usize::try_from(int(2)).unwrap_or(0);
-            (reduced(a, int(0)).saturating_mul(length)).min(a.len())
-        }
-        A::Diagonal => a.shape().iter().copied().min().unwrap_or(0),
-        A::Solve | A::SolveAdjoint | A::SolveLower | A::SolveUpper => b.len(),
-        A::Pad | A::Scatter | A::ScatterAlong | A::BroadcastTo | A::SumLike => to.iter().product(),
-        A::Concat | A::Convolve => checked_count(&[a.len() + b.len()], limits.array)?,
-        A::Gather => {
-            checked_count(&[items(&x.list).len(), a.len() / a.shape()[0].max(1)], limits.array)?
-        }
-        A::DiagonalMatrix => checked_count(&[a.len(), a.len()], limits.array)?,
-        // Wrong operands are an error with their shapes below.
-        A::Lstsq => match (&*a.shape(), &*b.shape()) {
-            ([m, n], [l, k]) if m == l => checked_count(&[*n, *k], limits.array)?,
-            _ => a.len(),
-        },
-        A::Qr | A::Svd | A::SvdAlong | A::Eigen | A::EigenAlong => match (&*a.shape(), op) {
-            ([m, n], A::Svd | A::SvdAlong) => checked_count(&[1 + m + n, *m.min(n)], limits.array)?,
-            ([m, n], A::Qr) => checked_count(&[m + n, *n], limits.array)?,
-            ([m, n], _) => checked_count(&[m + 1, *n], limits.array)?,
-            _ => a.len(),
-        },
-        // No larger than an operand.
-        _ => a.len(),
-    };
-    let mut y = bank.uninitialized(most, budget)?;
+    let operands = x.arguments(limits);
+    let mut y = bank.uninitialized(op.most_elements(&operands)?, budget)?;
     let capacity = y.capacity();
-    let out = Arc::make_mut(&mut y);
-    match op {
-        A::Transpose => array::transpose(a, out)?,
-        A::Permute | A::Unpermute => array::permute(a, items(&x.list), op == A::Unpermute, out)?,
-        A::Slice => array::slice(a, int(0), int(1), int(2), out)?,
-        A::Pad => array::pad(a, &to, int(0), int(1), out)?,
-        A::Concat => array::concat(a, b, int(0), out)?,
-        A::Gather => array::gather(a, items(&x.list), out)?,
-        A::Flip => array::flip(a, int(0), out)?,
-        A::GatherAlong => {
-            array::gather_along(a, x.list.as_deref().unwrap_or(&no_indices), int(0), out)?
-        }
-        A::ScatterAlong => {
-            array::scatter_along(a, &to, x.list.as_deref().unwrap_or(&no_indices), int(0), out)?;
-        }
-        A::LinearRecurrence => array::linear_recurrence(a, b, int(0), out)?,
-        A::Scatter => array::scatter(a, &to, items(&x.list), out)?,
-        A::BroadcastTo => match &x.number {
-            // The array may have a shape without elements.
-            Some(number) => {
-                out.start(&to).resize(to.iter().product(), number.clone());
-            }
-            None => array::broadcast_to(a, &to, out)?,
-        },
-        A::SumLike => array::sum_like(a, &to, out)?,
-        A::Diagonal => array::diagonal(a, out)?,
-        A::DiagonalMatrix => array::diagonal_matrix(a, out)?,
-        A::SumKeep => array::sum_keep(a, int(0), out)?,
-        A::ExclusiveProd => array::exclusive_products(a, out),
-        A::ProdPairs => array::product_pairs(a, b, out)?,
-        A::MatMul | A::MatMulNh | A::MatMulHn => {
-            array::matmul(a, b, op == A::MatMulHn, op == A::MatMulNh, out)?;
-        }
-        A::Contract | A::ContractFirst | A::ContractSecond => {
-            let which = match op {
-                A::Contract => Contracted::Result,
-                A::ContractFirst => Contracted::First,
-                _ => Contracted::Second,
-            };
-            array::contract(
-                which,
-                a,
-                b,
-                x.arrays.get(2).map(|c| &**c),
-                items(&x.list),
-                limits.array,
-                out,
-            )?;
-        }
-        A::Convolve => array::convolve(a, b, out)?,
-        A::Correlate => array::correlate(a, b, out)?,
-        A::Solve | A::SolveAdjoint => array::solve(a, b, op == A::SolveAdjoint, out)?,
-        A::SolveLower | A::SolveUpper => array::solve_triangular(a, b, op == A::SolveUpper, out)?,
-        A::Lstsq => array::lstsq(a, b, out)?,
-        A::Inv => array::inverse(a, out)?,
-        A::Cofactors => array::cofactors(a, out)?,
-        A::CofactorsAlong => array::cofactors_along(a, b, out)?,
-        A::Pinv => array::pinv(a, out)?,
-        A::Cholesky => array::cholesky(a, out)?,
-        A::Qr => array::qr(a, out)?,
-        A::Svd => array::svd(a, out)?,
-        A::SvdAlong => array::svd_along(a, b, out)?,
-        A::Eigen | A::EigenAlong => {
-            let (mut values, mut vectors) = (Array::default(), Array::default());
-            match op {
-                A::Eigen => array::eigh(a, &mut values, &mut vectors)?,
-                _ => array::eigh_along(a, b, &mut values, &mut vectors)?,
-            }
-            let n = values.len();
-            let to = out.start(&[n + 1, n]);
-            to.extend(values.iter().map(|w| E::from_real(w.clone())));
-            to.extend_from_slice(&vectors);
-        }
-        A::Expm => array::expm(a, out)?,
-        A::ExpmAlong => array::expm_along(a, b, out)?,
-        _ => {}
-    }
+    op.value(&operands, Arc::make_mut(&mut y))?;
     // Some compute the shape of their result themselves.
     budget.reserve(array_bytes::<E>(y.capacity()).saturating_sub(array_bytes::<E>(capacity)))?;
     Ok(y)

@@ -16,6 +16,10 @@
 //!     doc: "`x[i_0], x[i_1], …` along the first axis.",
 //!     shape: gather, class: Own,
 //!     elements: Moved, used: Nothing, derivative: Linear, failure: ByShapes, work: Free,
+//!     value: new(
+//!         |x| x.count(&[x.list().len(), x.a().len() / x.a().shape()[0].max(1)]),
+//!         |x, out| array::gather(x.a(), x.list(), out)
+//!     ),
 //! }
 //! ```
 //!
@@ -38,15 +42,17 @@
 //! | `derivative` | whether it is zero, that of a linear map, or has a rule of its own, and how steep it may be |
 //! | `failure` | whether known shapes and ints rule out that it fails |
 //! | `work` | floating-point operations and cost |
+//! | `value` | how the result is made: see `values.rs` |
 //!
-//! The values of the last six are in `facts.rs`. Shapes are known when a program runs. Shapes that
-//! do not fit are an error, which names the operation, the shapes and the position in the source.
-//! Axes are counted from 0.
+//! `facts.rs` explains the words of those from `class` to `work`. Shapes are known when a program
+//! runs. Shapes that do not fit are an error, which names the operation, the shapes and the
+//! position in the source. Axes are counted from 0.
 
 #[macro_use]
 mod table;
 mod facts;
 mod shape_rules;
+mod values;
 
 use crate::array::ArrayError;
 
@@ -59,6 +65,9 @@ pub(crate) use facts::{ArrayDerivative, ClassRule, FailureCause};
 use facts::{ArrayFacts, UsedOperands};
 #[doc(hidden)]
 pub use facts::{ElementFlow, WorkFormula};
+#[doc(hidden)]
+pub use values::{ValueForm, ValueOperands};
+
 use shape_rules::{KnownOperands, NoShape, ShapeRule};
 
 /// Kind of an operand or a result of an array operation: see [the table](self).
@@ -85,6 +94,7 @@ macro_rules! array_ops {
             shape: $shape:expr, class: $class:expr,
             elements: $elements:ident, used: $used:expr, derivative: $derivative:ident,
             failure: $failure:ident, work: $work:expr,
+            value: $form:ident($($value:tt)*),
         })*) => {
         /// An operation on whole arrays.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
