@@ -226,3 +226,19 @@ fn on_elements(op: Op, a: &str, b: &str, element: &Kind) -> String {
         op => format!("{a}.{}()", op.name()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_on_arrays_has_its_function() {
+        for op in ArrayOp::ALL {
+            let name = format!("fn array_{}", op.name());
+            let starts = |rest: &str| rest.starts_with(['(', '<']);
+            let found =
+                ARRAYS.match_indices(&name).any(|(at, _)| starts(&ARRAYS[at + name.len()..]));
+            assert!(found, "{name} is missing");
+        }
+    }
+}
