@@ -333,6 +333,8 @@ fn patterns_hold_where_numbers_choose_otherwise() {
         "fn f(u: array) { [select(u[0] > u[1], u[0], u[1] * u[2]), u[argmax(u)], u[0]] }",
         "fn f(u: array) { let k = argsort(u); [u[k[0]] * 2, u[k[2]], sum(gather(u, [k[1]]))] }",
         "fn f(u: array) { let mut v = [0.0; 3]; v[argmin(u)] = u[0] * u[1]; v }",
+        "fn f(u: array) { let m = reshape(u, [3, 1]); let r = transpose(m); [m[argmax(u), 0], r[0, argmin(u)], u[1]] }",
+        "fn f(u: array) { let mut m = reshape(u * u, [1, 3]); m[0, argmax(u)] = u[0]; [m[0, 0], m[0, 1], m[0, 2]] }",
         "fn f(u: array) { let p = if u[0] > 0.0 { (u[1], 1) } else { (u[1], 1) }; [select(u[2] > u[1], p.0, u[2]), u[p.1], u[0] * u[0]] }",
     ];
     let points = [[1.0, 2.0, -3.0], [3.0, 2.0, 5.0], [0.5, 0.1, 0.7], [2.0, 1.0, 0.3]];

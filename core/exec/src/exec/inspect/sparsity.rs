@@ -229,8 +229,8 @@ impl Sparsity {
     }
 
     /// Returns the dependences of values.
-    fn all(&mut self, shadows: &[Shadow]) -> SetId {
-        shadows.iter().fold(Sets::NONE, |all, shadow| {
+    fn all<'s>(&mut self, shadows: impl IntoIterator<Item = &'s Shadow>) -> SetId {
+        shadows.into_iter().fold(Sets::NONE, |all, shadow| {
             let set = shadow.all(&mut self.sets);
             self.sets.join(all, set)
         })
@@ -368,10 +368,15 @@ impl Sparsity {
                 _ => Shadow::Number(set),
             };
         }
-        // If data decide which element is moved, it may be any of them.
         let is_int = |d: &Datum<S>| matches!(d, Datum::Int(_) | Datum::Ints(_));
+        // A place in memory depends on what decides the indices.
+        if let Datum::Int(_) = value {
+            let ints = args.iter().zip(&values).filter(|(_, value)| is_int(value));
+            return Shadow::Number(self.all(ints.map(|(shadow, _)| shadow)));
+        }
+        // If data decide which element is moved, it may be any of them.
         let is_decided = (0..values.len()).any(|k| is_int(&values[k]) && self.decides(args, k));
-        if is_decided && !matches!(value, Datum::Int(_) | Datum::Ints(_)) {
+        if is_decided && !is_int(&value) {
             return Shadow::like(&value, self.all(args));
         }
         let sources = match inst.op {
