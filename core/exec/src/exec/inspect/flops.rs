@@ -9,8 +9,7 @@
 //! | elementwise on arrays | those on numbers, for each element of the result |
 //! | `sum`, `sum_keep`, `sum_like`, `cumsum`, `scatter`, `add_at`, `accumulate` | 1 for each element that is added |
 //! | `prod` | n |
-//! | `exclusive_prod`, `linear_recurrence` | 3 n, 2 n |
-//! | `prod_pairs` | 2 n^2 |
+//! | `exclusive_prod`, `prod_pairs`, `linear_recurrence` | 3 n, 11 n, 2 n |
 //! | `dot`, `norm`, `norm_keep`, `trace_product` | 2 n, the elements of one operand |
 //! | `softmax` | 4 n |
 //! | `matmul` of m x k and k x n | 2 m k n, for each of a stack |
@@ -122,7 +121,6 @@ fn on_arrays(
         W::Free | W::Sort => 0,
         W::Sums => return Ok(a.count()),
         W::PerElement(k) => k * a.count(),
-        W::Pairs => 2 * a.count() * a.count(),
         W::MatMul { free: [row, _] } => 2 * y.count() * a.axis_from_last(1 - row),
         W::Contraction(Contracted::Result) => 2 * combinations(a, b, labels),
         W::Contraction(Contracted::First) => 2 * combinations(c, b, labels),

@@ -18,7 +18,7 @@ pub(super) fn superlinear(op: ArrayOp, shapes: &[Shape], list: &[i64]) -> Option
     let a = shapes.first()?;
     let b = shapes.get(1).unwrap_or(a);
     Some(match op.work() {
-        W::Free | W::Sums | W::PerElement(_) | W::Pairs => return None,
+        W::Free | W::Sums | W::PerElement(_) => return None,
         W::Sort => times(&[len(a), logarithm(len(a))]),
         W::MatMul { free: [row, column] } => {
             product(a, last(b, column)).max(product(b, last(a, row)))

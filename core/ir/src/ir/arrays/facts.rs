@@ -110,8 +110,6 @@ pub enum WorkFormula {
     Sums,
     /// That many operations for each element of the first operand.
     PerElement(u64),
-    /// Two for each pair of elements of the first operand; the cost is linear.
-    Pairs,
     /// Comparisons of a sort: `n log n`.
     Sort,
     /// A product of two matrices; of each the axis that the result has, counted from the last.

@@ -225,7 +225,7 @@ macro_rules! for_each_array_op {
             ProdPairs prod_pairs (x: Array, v: Array) -> Array {
                 doc: "`y_i = sum_(j != i) v_j prod_(k != i, j) x_k`: the second derivative of the product of x, times v. Its derivative by x takes systems of equations, O(n^2).",
                 shape: both_same, class: Like(0),
-                elements: Mixed, used: All, derivative: Curved, failure: ByShapes, work: Pairs,
+                elements: Mixed, used: All, derivative: Curved, failure: ByShapes, work: PerElement(11),
                 value: new(as_first, |x, out| array::product_pairs(x.a(), x.b(), out)),
             }
             Norm norm (x: Array) -> Real {
