@@ -40,7 +40,7 @@ mod point;
 mod polynomial;
 mod program;
 mod progress;
-pub mod report;
+mod report;
 mod run;
 mod section;
 mod show;

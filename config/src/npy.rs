@@ -22,7 +22,7 @@ use num_traits::ToPrimitive;
 
 pub use number::Number;
 use number::shape_text;
-pub use write::{write_reals, write_states};
+pub(crate) use write::{write_reals, write_states};
 
 /// The longest header that is read. NumPy itself refuses more than 10,000 bytes.
 const MAX_HEADER: usize = 1 << 16;
@@ -123,19 +123,18 @@ pub fn read_state<T: Number>(
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     /// Number of rows.
-    pub rows: usize,
+    pub(crate) rows: usize,
     /// Number of values in each row.
-    pub columns: usize,
+    pub(crate) columns: usize,
     /// All numbers, row by row.
-    pub numbers: Vec<f64>,
+    pub(crate) numbers: Vec<f64>,
     /// True if the file is 2-D, even with a single row.
-    pub two_dimensional: bool,
+    pub(crate) two_dimensional: bool,
 }
 
 impl Table {
     /// Returns the numbers of a row; empty beyond the last.
-    #[must_use]
-    pub fn row(&self, row: usize) -> &[f64] {
+    pub(crate) fn row(&self, row: usize) -> &[f64] {
         self.numbers.chunks(self.columns.max(1)).nth(row).unwrap_or_default()
     }
 }
@@ -170,17 +169,17 @@ pub fn read_table(mut file: impl Read) -> Result<Table, NpyError> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Items {
     /// The lengths along the axes; none for one number.
-    pub shape: Vec<usize>,
+    pub(crate) shape: Vec<usize>,
     /// The numbers, the last axis fastest: integers and floats as they are, of complex numbers the
     /// real and the imaginary part.
-    pub numbers: Vec<f64>,
+    pub(crate) numbers: Vec<f64>,
     /// Type of the numbers.
-    pub kind: ItemKind,
+    pub(crate) kind: ItemKind,
 }
 
 /// Type of the numbers of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ItemKind {
+pub(crate) enum ItemKind {
     /// Integers.
     Int,
     /// Floats.

@@ -48,39 +48,39 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct PluginsTable {
     /// The file.
-    pub name: String,
+    pub(crate) name: String,
     /// Text of the file, to be underlined.
-    pub text: String,
+    pub(crate) text: String,
     /// `[plugins]`
-    pub settings: Settings,
+    pub(crate) settings: Settings,
     /// `[[plugin]]`
-    pub plugins: Vec<PluginEntry>,
+    pub(crate) plugins: Vec<PluginEntry>,
     /// `[[rule]]`
-    pub rules: Vec<RuleEntry>,
+    pub(crate) rules: Vec<RuleEntry>,
 }
 
 /// A `[[plugin]]`.
 #[derive(Clone, Debug)]
-pub struct PluginEntry {
+pub(crate) struct PluginEntry {
     /// Request for the plugin.
-    pub request: Request,
+    pub(crate) request: Request,
     /// `enabled`
-    pub enabled: bool,
+    pub(crate) enabled: bool,
     /// Location of its path in the text.
-    pub span: Range<usize>,
+    pub(crate) span: Range<usize>,
 }
 
 /// A `[[rule]]`.
 #[derive(Clone, Debug)]
-pub struct RuleEntry {
+pub(crate) struct RuleEntry {
     /// Text of the rule.
-    pub program: String,
+    pub(crate) program: String,
     /// File that holds the text instead.
-    pub file: Option<PathBuf>,
+    pub(crate) file: Option<PathBuf>,
     /// `verify`
-    pub verify: bool,
+    pub(crate) verify: bool,
     /// Location in the file.
-    pub span: Range<usize>,
+    pub(crate) span: Range<usize>,
 }
 
 /// A fault: the message, where, and the names that might have been meant.

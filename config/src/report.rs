@@ -42,8 +42,7 @@ const MAX_PATH: usize = 400;
 
 /// Exit status of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Status {
+pub(crate) enum Status {
     /// 0: done.
     Done,
     /// 1: the input or the config is at fault.
@@ -58,8 +57,7 @@ pub enum Status {
 
 impl Status {
     /// Returns the exit code for the operating system.
-    #[must_use]
-    pub fn code(self) -> u8 {
+    pub(crate) fn code(self) -> u8 {
         match self {
             Status::Done => 0,
             Status::Input => 1,
@@ -78,15 +76,15 @@ impl From<Status> for ExitCode {
 
 /// Something to say about texts that were read.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Remark {
+pub(crate) struct Remark {
     /// Severity of the remark.
-    pub severity: Severity,
+    pub(crate) severity: Severity,
     /// Message of the remark.
-    pub message: String,
+    pub(crate) message: String,
     /// Advice on how to fix it.
-    pub help: Option<String>,
+    pub(crate) help: Option<String>,
     /// Locations of the error.
-    pub labels: Vec<Label>,
+    pub(crate) labels: Vec<Label>,
 }
 
 impl From<Diagnostic> for Remark {
@@ -99,23 +97,21 @@ impl From<Diagnostic> for Remark {
 #[derive(Clone, Debug)]
 pub struct Failure {
     /// Exit status of the program.
-    pub status: Status,
+    pub(crate) status: Status,
     /// Errors; labels point into `sources`.
-    pub remarks: Vec<Remark>,
+    pub(crate) remarks: Vec<Remark>,
     /// The texts that were read.
-    pub sources: Vec<SourceText>,
+    pub(crate) sources: Vec<SourceText>,
 }
 
 impl Failure {
     /// Something is wrong with the input; no text to point at.
-    #[must_use]
-    pub fn input(message: impl fmt::Display) -> Failure {
+    pub(crate) fn input(message: impl fmt::Display) -> Failure {
         Failure::new(Status::Input, message)
     }
 
     /// Returns a failure of a wrong use of the command line.
-    #[must_use]
-    pub fn usage(message: impl fmt::Display) -> Failure {
+    pub(crate) fn usage(message: impl fmt::Display) -> Failure {
         Failure::new(Status::Usage, message)
     }
 
@@ -133,8 +129,7 @@ impl Failure {
     }
 
     /// Underlines a part of a text in every remark that has no place yet.
-    #[must_use]
-    pub fn with_label(
+    pub(crate) fn with_label(
         mut self,
         name: &str,
         text: &str,
@@ -150,8 +145,7 @@ impl Failure {
     }
 
     /// Underlines a line, counted from 1, as [`Failure::with_label`].
-    #[must_use]
-    pub fn at_line(self, name: &str, text: &str, line: usize) -> Failure {
+    pub(crate) fn at_line(self, name: &str, text: &str, line: usize) -> Failure {
         let start: usize =
             text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
         let length = text[start..].lines().next().map_or(0, |line| line.trim_end().len());
@@ -159,8 +153,7 @@ impl Failure {
     }
 
     /// Adds advice to the first remark.
-    #[must_use]
-    pub fn help(mut self, help: impl fmt::Display) -> Failure {
+    pub(crate) fn help(mut self, help: impl fmt::Display) -> Failure {
         if let Some(first) = self.remarks.first_mut() {
             first.help = Some(help.to_string());
         }
@@ -168,8 +161,11 @@ impl Failure {
     }
 
     /// Adds the nearest of some names as advice, if one is near.
-    #[must_use]
-    pub fn nearest<'a>(self, given: &str, known: impl IntoIterator<Item = &'a str>) -> Failure {
+    pub(crate) fn nearest<'a>(
+        self,
+        given: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Failure {
         match nearest_name(given, known) {
             Some(name) => self.help(did_you_mean(name)),
             None => self,
@@ -177,8 +173,7 @@ impl Failure {
     }
 
     /// Returns the failure as text, with colour or without.
-    #[must_use]
-    pub fn render(&self, color: bool) -> String {
+    pub(crate) fn render(&self, color: bool) -> String {
         render(&self.remarks, &self.sources, color)
     }
 }
@@ -191,8 +186,7 @@ impl From<Failed> for Failure {
 }
 
 /// Remarks as text.
-#[must_use]
-pub fn render(remarks: &[Remark], sources: &[SourceText], color: bool) -> String {
+pub(crate) fn render(remarks: &[Remark], sources: &[SourceText], color: bool) -> String {
     let theme = if color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
     let handler = GraphicalReportHandler::new_themed(theme)
         .with_links(false)
@@ -359,8 +353,7 @@ fn line_column(text: &str, at: usize) -> (usize, usize) {
 }
 
 /// Returns a text for the terminal: control characters are shown, not sent, and it has an end.
-#[must_use]
-pub fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> String {
     // Room for a long list of names.
     const MOST: usize = 1 << 18;
     let mut out = String::with_capacity(text.len().min(MOST));
@@ -380,8 +373,7 @@ pub fn clean(text: &str) -> String {
 
 /// Returns a message for the terminal, as [`clean`]: names in it are cut after 80 characters, paths
 /// after 400, all of it after 2 KiB.
-#[must_use]
-pub fn shortened(text: &str) -> String {
+pub(crate) fn shortened(text: &str) -> String {
     let mut out = String::new();
     for word in text.split_inclusive(char::is_whitespace) {
         let most = if word.contains(['/', '\\']) { MAX_PATH } else { MAX_NAME };
@@ -418,8 +410,7 @@ pub fn shortened(text: &str) -> String {
 }
 
 /// Returns the lines of a text, each as [`shortened`].
-#[must_use]
-pub fn shortened_lines(text: &str) -> String {
+pub(crate) fn shortened_lines(text: &str) -> String {
     text.split_inclusive('\n').map(shortened).collect()
 }
 

@@ -7,7 +7,7 @@ use ketgrad_core::qasm::{Severity, SourceText};
 use crate::report::{Failure, Remark, Status, render, shortened};
 
 /// A finished result that can be printed; all that can fail has been done.
-pub trait Answer {
+pub(crate) trait Answer {
     /// Writes it.
     ///
     /// # Errors
@@ -29,7 +29,7 @@ pub trait Answer {
 #[derive(Clone, Copy, Debug)]
 pub struct Terminal {
     /// Say nothing but errors.
-    pub quiet: bool,
+    pub(crate) quiet: bool,
     color: bool,
     interactive: bool,
 }
@@ -45,35 +45,33 @@ impl Terminal {
     }
 
     /// Returns true if progress is visible to a user.
-    #[must_use]
-    pub fn shows_progress(&self) -> bool {
+    pub(crate) fn shows_progress(&self) -> bool {
         self.interactive && !self.quiet
     }
 
     /// Prints a failure; its warnings only if quiet is not asked for.
-    pub fn error(&self, failure: &Failure) {
+    pub(crate) fn error(&self, failure: &Failure) {
         let shown = failure.remarks.iter().filter(|r| !self.quiet || r.severity == Severity::Error);
         let shown: Vec<Remark> = shown.cloned().collect();
         write_error(&render(&shown, &failure.sources, self.color));
     }
 
     /// Prints a line for people, unless `--quiet` is given.
-    pub fn note(&self, text: &str) {
+    pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
             write_error(&format!("{}\n", shortened(text)));
         }
     }
 
     /// Prints warnings, unless `--quiet` is given.
-    pub fn warn(&self, remarks: &[Remark], sources: &[SourceText]) {
+    pub(crate) fn warn(&self, remarks: &[Remark], sources: &[SourceText]) {
         if !self.quiet {
             write_error(&render(remarks, sources, self.color));
         }
     }
 
     /// Prints a result. A closed pipe ends quietly; any other trouble is an error.
-    #[must_use]
-    pub fn print(&self, answer: &dyn Answer) -> Status {
+    pub(crate) fn print(&self, answer: &dyn Answer) -> Status {
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
         match answer.write(&mut out).and_then(|()| out.flush()) {
             Err(e) if e.kind() == io::ErrorKind::BrokenPipe => answer.status(),

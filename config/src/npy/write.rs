@@ -22,7 +22,7 @@ fn write_header(code: &str, shape: &str, out: &mut dyn Write) -> io::Result<()> 
 ///
 /// # Errors
 /// Fails with the error of the operating system.
-pub fn write_states<T: Number>(
+pub(crate) fn write_states<T: Number>(
     states: &[&StateVector<Complex<T>>],
     n_qubits: usize,
     rows: Option<usize>,
@@ -42,7 +42,7 @@ pub fn write_states<T: Number>(
 ///
 /// # Errors
 /// Fails with the error of the operating system.
-pub fn write_reals<T: Number>(
+pub(crate) fn write_reals<T: Number>(
     numbers: impl IntoIterator<Item = T>,
     shape: &[usize],
     out: &mut dyn Write,
