@@ -495,17 +495,11 @@ impl Plugins {
     /// disagrees.
     #[must_use]
     pub fn verify(&self) -> Vec<Verdict> {
-        self.verify_at(&[])
+        self.verify_rules(&self.names(), &[])
     }
 
-    /// Compares every rule like [`Plugins::verify`], and at further points that are given with its
-    /// name.
-    #[must_use]
-    pub fn verify_at(&self, points: &[(String, NamedPoint)]) -> Vec<Verdict> {
-        self.verify_rules(&self.names(), points)
-    }
-
-    /// Compares some rules, by the names of their functions, also at further points.
+    /// Compares some rules like [`Plugins::verify`], by the names of their functions, and at
+    /// further points that are given with these.
     #[must_use]
     pub fn verify_rules(&self, names: &[String], points: &[(String, NamedPoint)]) -> Vec<Verdict> {
         let shared = Arc::new((self.rules.program().clone(), self.host()));

@@ -103,7 +103,3 @@ impl<R: Ordered, V: Valued<R>, O: Output, F: Fn(V::Traced) -> O> Cached<R, V, O,
 
 /// Arguments or cotangents of a recorded function, one for each parameter.
 type ArgumentList<R> = Vec<Datum<Complex<R>>>;
-
-/// A helper of [`recordable!`](crate::recordable).
-#[doc(hidden)]
-pub type ComplexOf<R> = Complex<R>;

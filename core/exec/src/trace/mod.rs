@@ -85,8 +85,6 @@ mod shape;
 mod traced;
 
 pub use cache::Cached;
-#[doc(hidden)]
-pub use cache::ComplexOf;
 pub use callee::{Callee, Hosts, Record};
 pub use error::TraceError;
 pub use expr::{ComplexExpr, Expr};

@@ -89,12 +89,6 @@ pub struct PlanOptions {
 }
 
 impl PlanOptions {
-    /// Sets [`set`](PlanOptions::set).
-    #[must_use]
-    pub fn with_set(self, set: InstructionSet) -> PlanOptions {
-        PlanOptions { set, ..self }
-    }
-
     /// Sets [`tile_qubits`](PlanOptions::tile_qubits).
     #[must_use]
     pub fn with_tile_qubits(self, tile_qubits: usize) -> PlanOptions {

@@ -21,19 +21,11 @@ use crate::{
         simd::{FlipProduct, expectation},
         tree_sum,
     },
-    observable::{PauliString, PauliSum},
+    observable::PauliSum,
     scalar::{Real, Scalar},
 };
 
 impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
-    /// Returns `<psi|P|psi>` of one Pauli string. O(2^n).
-    ///
-    /// # Errors
-    /// [`StateError::Basis`] if it acts on a qubit that the state does not have.
-    pub fn expectation_of(&self, string: &PauliString, threads: &Threads) -> Result<T, StateError> {
-        self.expectation(&PauliSum::from(string.clone()), threads)
-    }
-
     /// Returns `<psi|O|psi>` of a sum of Pauli strings; the same bits for any number of threads.
     /// O(2^n) per distinct set of qubits with X or Y, and O(2^n / 8) for each term that shares it.
     ///
