@@ -20,14 +20,13 @@ use crate::{
 
 /// A natural loop.
 #[derive(Clone, Debug)]
-#[doc(hidden)]
-pub struct NaturalLoop {
+pub(crate) struct NaturalLoop {
     /// Header: the block through which every path enters the loop.
-    pub header: Block,
+    pub(crate) header: Block,
     /// Blocks, in the order of the function's.
-    pub blocks: Vec<Block>,
+    pub(crate) blocks: Vec<Block>,
     /// Innermost loop around it.
-    pub parent: Option<usize>,
+    pub(crate) parent: Option<usize>,
     /// Preorder number of the loop in the loop nest, and the end of the range of the numbers of the
     /// loops in it.
     span: (usize, usize),
@@ -35,16 +34,15 @@ pub struct NaturalLoop {
 
 /// Loop nest of a function, outer loops before inner ones.
 #[derive(Clone, Debug)]
-#[doc(hidden)]
-pub struct LoopForest {
+pub(crate) struct LoopForest {
     /// The loops.
-    pub list: Vec<NaturalLoop>,
+    pub(crate) list: Vec<NaturalLoop>,
     /// Innermost loop that holds each block.
-    pub innermost: Vec<Option<usize>>,
+    pub(crate) innermost: Vec<Option<usize>>,
     /// True if every cycle of the function is a loop of the list.
-    pub reducible: bool,
+    pub(crate) reducible: bool,
     /// Dominator tree.
-    pub tree: DominatorTree,
+    pub(crate) tree: DominatorTree,
 }
 
 impl LoopForest {
@@ -180,8 +178,7 @@ pub fn order(f: &Function) -> Vec<Block> {
 
 /// Computes the reverse postorder from the first block of any graph, given each block's `k`-th
 /// successor.
-#[doc(hidden)]
-pub fn reverse_postorder(
+pub(crate) fn reverse_postorder(
     n: usize,
     successor: impl Fn(Block, usize) -> Option<Block>,
 ) -> Vec<Block> {

@@ -41,7 +41,8 @@ pub use inline::{InlineLimits, inline, inline_once};
 pub use keep::keep_shapes;
 pub use licm::licm;
 #[doc(hidden)]
-pub use loops::{LoopForest, order, reverse_postorder};
+pub use loops::order;
+pub(crate) use loops::{LoopForest, reverse_postorder};
 pub use merge::merge;
 pub use params::params;
 pub use shapes::shapes;

@@ -82,7 +82,7 @@ pub use reduce::{
     shift_keep, softmax, step, sum_keep, sum_like,
 };
 #[doc(hidden)]
-pub use shape::{ChunkSource, ConstantRuns, MAX_ELEMENTS, Repeated, RunCopy, checked_count};
+pub use shape::{ChunkSource, MAX_ELEMENTS, Repeated, RunCopy, checked_count};
 pub use shape::{
     Shape, Strided, axis_split, broadcast, checked_axis, count, flat_index, indices_text,
 };

@@ -224,8 +224,7 @@ pub struct Repeated {
 
 /// Runs of `length` elements, `count` of them, each of which is one number repeated: the first of
 /// these is at `at`, the next `step` further.
-#[doc(hidden)]
-pub struct ConstantRuns {
+pub(crate) struct ConstantRuns {
     pub(crate) length: usize,
     pub(crate) count: usize,
     pub(crate) at: usize,

@@ -2,7 +2,7 @@
 
 use crate::scalar::{Ring, WideLoop, wide};
 
-use super::{Array, ArrayError, ConstantRuns, Repeated};
+use super::{Array, ArrayError, Repeated, shape::ConstantRuns};
 
 /// Number of elements that are summed before the sum is added to the others.
 const BLOCK: usize = 512;

@@ -93,8 +93,9 @@ pub use random::threefry;
 pub use special::SPECIAL_SOURCE;
 pub use twice::{Basic, Twice};
 pub use uncertain::Uncertain;
+pub(crate) use wide::fused;
 #[doc(hidden)]
-pub use wide::{WideLoop, fused, one, two, wide};
+pub use wide::{WideLoop, one, two, wide};
 
 /// `T: Implies<U, Is: Bound>` as a supertrait makes `U: Bound` known wherever `T: Trait` is known.
 ///

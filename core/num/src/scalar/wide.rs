@@ -94,8 +94,7 @@ impl<A, B, F: Fn(&A, &A) -> B> WideLoop for ZipMapLoop<'_, A, B, F> {
 }
 
 /// Returns true if the processor adds a product to a number at once, with one rounding (FMA).
-#[doc(hidden)]
-pub fn fused() -> bool {
+pub(crate) fn fused() -> bool {
     #[cfg(target_arch = "x86_64")]
     return has_avx2();
     #[cfg(not(target_arch = "x86_64"))]
