@@ -98,8 +98,7 @@ impl<K: Entity, V> Table<K, V> {
         self.items.remove(key.index())
     }
     /// Returns the id that the next [`push`](Table::push) will return.
-    #[must_use]
-    pub fn next_key(&self) -> K {
+    pub(crate) fn next_key(&self) -> K {
         K::new(self.items.len())
     }
     /// Returns the number of items.

@@ -65,8 +65,7 @@ pub struct Finding {
 
 impl Finding {
     /// Returns true if nothing was compared since the device had no room for it.
-    #[must_use]
-    pub fn had_no_room(&self) -> bool {
+    pub(crate) fn had_no_room(&self) -> bool {
         self.error.as_ref().is_err_and(|error| error.untouched)
     }
 

@@ -178,8 +178,7 @@ pub enum Fault {
 
 impl Fault {
     /// Returns the error of a plugin of that name.
-    #[must_use]
-    pub fn in_plugin(self, plugin: &str) -> PluginError {
+    pub(crate) fn in_plugin(self, plugin: &str) -> PluginError {
         PluginError { plugin: plugin.to_owned(), fault: self }
     }
 }

@@ -85,8 +85,7 @@ macro_rules! channels {
 
             /// Returns true if the channel is a mixture of unitaries: it applies one at random,
             /// with probabilities that do not depend on the state.
-            #[must_use]
-            pub fn is_mixture(self) -> bool {
+            pub(crate) fn is_mixture(self) -> bool {
                 match self { $(ChannelKind::$KIND => $mixture),* }
             }
 

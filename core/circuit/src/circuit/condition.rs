@@ -153,8 +153,7 @@ impl Condition {
     }
 
     /// Returns the condition with every bit renumbered.
-    #[must_use]
-    pub fn map_bits(&self, f: &dyn Fn(u32) -> u32) -> Condition {
+    pub(crate) fn map_bits(&self, f: &dyn Fn(u32) -> u32) -> Condition {
         let list = |list: &[Condition]| list.iter().map(|c| c.map_bits(f)).collect();
         match self {
             Condition::Bit { bit, value } => Condition::Bit { bit: f(*bit), value: *value },

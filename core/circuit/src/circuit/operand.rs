@@ -32,8 +32,7 @@ pub enum Numbers {
 
 impl Numbers {
     /// The numbers in order.
-    #[must_use]
-    pub fn to_vec(self) -> Vec<usize> {
+    pub(crate) fn to_vec(self) -> Vec<usize> {
         match self {
             Numbers::One(number) => vec![number],
             Numbers::Many(list) => list,

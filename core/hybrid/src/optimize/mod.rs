@@ -199,9 +199,10 @@ impl Optimizer {
         }
     }
 
-    /// Does one iteration, or returns the reason that there is none: where [`Stopping::reached`]
-    /// says that it is enough, the curvature decides whether the point is a minimum. If it is none,
-    /// the iteration leads from there to a lower point, and the optimizer begins anew.
+    /// Does one iteration, or returns the reason that there is none: where the numbers of the state
+    /// say that it is enough, as [`Stopping`] has it, the curvature decides whether the point is a
+    /// minimum. If it is none, the iteration leads from there to a lower point, and the optimizer
+    /// begins anew.
     ///
     /// # Errors
     /// [`OptimizeError`]; the state is then as it was.

@@ -55,8 +55,7 @@ impl Stopping {
 
     /// Returns the reason to stop here, if there is one, as far as the numbers of a state show:
     /// [`Optimizer::advance`](super::Optimizer::advance) also looks at the function.
-    #[must_use]
-    pub fn reached(&self, state: &State) -> Option<StopReason> {
+    pub(crate) fn reached(&self, state: &State) -> Option<StopReason> {
         let small = |step: &[f64]| (step[1] - step[0]).abs() <= self.change;
         let last = state.values.len().checked_sub(4).map(|k| &state.values[k..]);
         let end = (state.iterations >= self.iterations).then_some(StopReason::Iterations);

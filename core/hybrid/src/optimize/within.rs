@@ -34,8 +34,7 @@ const NEAREST: f64 = 1e-4;
 
 impl Intervals {
     /// Returns true if no input has one.
-    #[must_use]
-    pub fn are_trivial(&self) -> bool {
+    fn are_trivial(&self) -> bool {
         self.0.iter().all(Option::is_none)
     }
 

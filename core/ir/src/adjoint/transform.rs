@@ -56,8 +56,7 @@ impl Transform {
     }
 
     /// Returns the transform of that name.
-    #[must_use]
-    pub fn by_name(name: &str) -> Option<Transform> {
+    pub(crate) fn by_name(name: &str) -> Option<Transform> {
         Transform::ALL.into_iter().find(|t| t.name() == name)
     }
 
@@ -66,7 +65,7 @@ impl Transform {
     ///
     /// # Errors
     /// If a function of that signature has no such transform.
-    pub fn signature(
+    pub(crate) fn signature(
         self,
         params: &[Kind],
         result: &Kind,

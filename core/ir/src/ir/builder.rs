@@ -167,14 +167,12 @@ impl FunctionBuilder {
     }
 
     /// Returns the op that defines a value, if an instruction does. O(1).
-    #[must_use]
-    pub fn op_of(&self, value: Value) -> Option<Op> {
+    pub(crate) fn op_of(&self, value: Value) -> Option<Op> {
         self.defined_by[value].map(|i| self.function.insts[i].op)
     }
 
     /// Returns the number that a value is, if it is a constant (also a promoted one).
-    #[must_use]
-    pub fn constant(&self, value: Value) -> Option<f64> {
+    pub(crate) fn constant(&self, value: Value) -> Option<f64> {
         let inst = &self.function.insts[self.defined_by[value]?];
         match inst.op {
             Op::Real(Literal(x)) => Some(x),
@@ -184,8 +182,7 @@ impl FunctionBuilder {
     }
 
     /// Returns true if a value is an array literal without elements.
-    #[must_use]
-    pub fn is_empty_array(&self, value: Value) -> bool {
+    pub(crate) fn is_empty_array(&self, value: Value) -> bool {
         self.defined_by[value].is_some_and(|i| {
             let inst = &self.function.insts[i];
             inst.op == Op::Array && inst.args.is_empty()
@@ -375,7 +372,7 @@ impl FunctionBuilder {
     }
 
     /// Appends a tuple without names.
-    pub fn plain_tuple(&mut self, fields: &[Value]) -> Value {
+    pub(crate) fn plain_tuple(&mut self, fields: &[Value]) -> Value {
         let kind = Kind::tuple(fields.iter().map(|&v| self.kind(v).clone()));
         self.tuple(fields, kind)
     }
@@ -437,7 +434,7 @@ impl FunctionBuilder {
     }
 
     /// Ends the block with the given terminator, which has the arguments of all edges.
-    pub fn end_with(&mut self, end: Terminator) {
+    pub(crate) fn end_with(&mut self, end: Terminator) {
         self.close(end);
     }
 

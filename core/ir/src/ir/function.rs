@@ -197,7 +197,7 @@ impl Terminator {
     }
 
     /// Replaces every value `v` by `f(v)`.
-    pub fn map_values(&mut self, mut f: impl FnMut(Value) -> Value) {
+    pub(crate) fn map_values(&mut self, mut f: impl FnMut(Value) -> Value) {
         if let Terminator::Branch(v, ..) | Terminator::Switch(v, _) | Terminator::Return(v) = self {
             *v = f(*v);
         }

@@ -78,4 +78,5 @@ pub use shapes::{AbstractValue, ShapeAssumptions, known_values};
 pub use shapes::{ShapeError, check_shapes, check_shapes_within};
 #[doc(hidden)]
 pub use verify::DominatorTree;
-pub use verify::{Violation, verify, verify_function, verify_reachable};
+pub(crate) use verify::verify_function;
+pub use verify::{Violation, verify, verify_reachable};

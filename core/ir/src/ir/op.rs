@@ -57,8 +57,7 @@ macro_rules! op_enums {
         }
         impl Compare {
             /// Returns the name of the comparison of integers.
-            #[must_use]
-            pub fn int_name(self) -> &'static str { match self { $(Compare::$c => $c_int,)* } }
+            pub(crate) fn int_name(self) -> &'static str { match self { $(Compare::$c => $c_int,)* } }
         }
         impl Mixed {
             /// Returns the kinds of the operands and of the result.

@@ -197,8 +197,7 @@ fn check_rules<'a, Id: std::fmt::Display + Copy>(
 }
 
 /// Checks one function of a program.
-#[must_use]
-pub fn verify_function(program: &Program, id: FuncId) -> Vec<Violation> {
+pub(crate) fn verify_function(program: &Program, id: FuncId) -> Vec<Violation> {
     let Some(f) = program.functions.get(id) else {
         return vec![Violation::in_function(id.to_string(), 11, format!("{id} does not exist"))];
     };

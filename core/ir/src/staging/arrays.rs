@@ -24,8 +24,7 @@ macro_rules! composed {
             #[must_use]
             pub fn doc(self) -> &'static str { match self { $(Composed::$f => $doc,)* } }
             /// Returns the function of the given name.
-            #[must_use]
-            pub fn by_name(name: &str) -> Option<Composed> {
+            pub(crate) fn by_name(name: &str) -> Option<Composed> {
                 match name { $($name => Some(Composed::$f),)* _ => None }
             }
             fn hints(self) -> &'static [OperandHint] { match self { $(Composed::$f => &[$(OperandHint::$hint),*],)* } }
@@ -85,14 +84,12 @@ enum OperandHint {
 
 impl Composed {
     /// Returns the number of operands.
-    #[must_use]
-    pub fn arity(self) -> usize {
+    pub(crate) fn arity(self) -> usize {
         self.hints().len()
     }
 
     /// Returns the expected kind of the k-th operand, where that does not depend on the others.
-    #[must_use]
-    pub fn hint(self, k: usize) -> Option<Kind> {
+    pub(crate) fn hint(self, k: usize) -> Option<Kind> {
         match self.hints().get(k)? {
             OperandHint::Array | OperandHint::Number => None,
             OperandHint::Reals => Some(Kind::Array(Element::Real)),

@@ -35,8 +35,7 @@ impl StagingBuilder {
     }
 
     /// Returns the kind of the assigned part.
-    #[must_use]
-    pub fn target_kind(&self, place: &AssignmentTarget) -> Kind {
+    pub(crate) fn target_kind(&self, place: &AssignmentTarget) -> Kind {
         let kind = self.b.kind(place.old);
         match (place.path.last(), kind) {
             (Some((_, ProjectionElem::Index(_))), Kind::Array(e)) => e.kind(),

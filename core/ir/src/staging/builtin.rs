@@ -165,8 +165,7 @@ impl Builtin {
     }
 
     /// Returns the expected kind of the k-th operand, where that does not depend on the others.
-    #[must_use]
-    pub fn hint(self, k: usize) -> Option<Kind> {
+    pub(crate) fn hint(self, k: usize) -> Option<Kind> {
         match (self, k) {
             (Builtin::Key | Builtin::Split, _) | (Builtin::Polygamma, 0) => Some(Kind::Int),
             (Builtin::Real1(_) | Builtin::Real2(_) | Builtin::Compare(_) | Builtin::Complex, _)

@@ -53,7 +53,7 @@ impl StagingBuilder {
     ///
     /// # Errors
     /// If one is not an array of numbers, or there are none.
-    pub fn stack(&mut self, items: &[StagedOperand]) -> Result<StagedOperand, TypeMismatch> {
+    pub(crate) fn stack(&mut self, items: &[StagedOperand]) -> Result<StagedOperand, TypeMismatch> {
         let complex = items.iter().any(|g| self.is_complex(*g));
         let kind = Kind::Array(if complex { Element::Complex } else { Element::Real });
         let items = self.fit_all(items, &vec![kind; items.len()])?;

@@ -82,7 +82,7 @@ const MASK_AS_BOOL: &str =
     ": arrays are compared element by element, which gives 1 and 0, by which `masked` chooses";
 
 /// Maximum number of leaves of a tuple or a struct.
-pub const MAX_LEAVES: usize = 10_000;
+pub(crate) const MAX_LEAVES: usize = 10_000;
 
 /// Value of an expression.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -114,8 +114,7 @@ pub struct TypeMismatch {
 
 impl TypeMismatch {
     /// Creates the error of a value of kind `given` where something else is expected.
-    #[must_use]
-    pub fn new(given: &Kind, expected: impl Into<String>) -> TypeMismatch {
+    pub(crate) fn new(given: &Kind, expected: impl Into<String>) -> TypeMismatch {
         let expected = expected.into();
         let hint = match given {
             Kind::Int if expected == "real" || expected == "complex" => ": write `real(n)`",
@@ -131,8 +130,7 @@ impl TypeMismatch {
     }
 
     /// Creates the error of a missing value.
-    #[must_use]
-    pub fn nothing() -> TypeMismatch {
+    pub(crate) fn nothing() -> TypeMismatch {
         TypeMismatch { operand: 0, given: "nothing".into(), expected: "a value".into(), hint: "" }
     }
 
@@ -160,8 +158,7 @@ impl TypeMismatch {
     }
 
     /// Returns the same error for another operand.
-    #[must_use]
-    pub fn at_operand(self, operand: usize) -> TypeMismatch {
+    pub(crate) fn at_operand(self, operand: usize) -> TypeMismatch {
         TypeMismatch { operand, ..self }
     }
 }
@@ -263,7 +260,7 @@ impl StagingBuilder {
     ///
     /// # Errors
     /// If one is of another kind.
-    pub fn fit_all(
+    pub(crate) fn fit_all(
         &mut self,
         given: &[StagedOperand],
         kinds: &[Kind],
@@ -277,7 +274,7 @@ impl StagingBuilder {
     ///
     /// # Errors
     /// If one is not a number of these kinds.
-    pub fn numbers(&mut self, given: &[StagedOperand]) -> Result<Vec<Value>, TypeMismatch> {
+    pub(crate) fn numbers(&mut self, given: &[StagedOperand]) -> Result<Vec<Value>, TypeMismatch> {
         let complex = given.iter().any(|g| self.is_complex(*g));
         let kind = if complex { Kind::Complex } else { Kind::Real };
         given
@@ -303,20 +300,17 @@ impl StagingBuilder {
     }
 
     /// Returns true if it is a complex number, or an array of such.
-    #[must_use]
-    pub fn is_complex(&self, given: StagedOperand) -> bool {
+    pub(crate) fn is_complex(&self, given: StagedOperand) -> bool {
         self.known(given).is_complex()
     }
 
     /// Returns true if it is an array.
-    #[must_use]
-    pub fn is_array(&self, given: StagedOperand) -> bool {
+    pub(crate) fn is_array(&self, given: StagedOperand) -> bool {
         self.known(given).is_array()
     }
 
     /// Returns true if it is a value of the given kind.
-    #[must_use]
-    pub fn has_kind(&self, given: StagedOperand, kind: &Kind) -> bool {
+    pub(crate) fn has_kind(&self, given: StagedOperand, kind: &Kind) -> bool {
         matches!(given, StagedOperand::Value(v) if self.b.kind(v) == kind)
     }
 

@@ -18,8 +18,7 @@ pub enum Basic {
 
 impl Basic {
     /// Returns the value of the operation.
-    #[must_use]
-    pub fn apply<S: Ring>(self, x: &S, y: &S) -> S {
+    pub(crate) fn apply<S: Ring>(self, x: &S, y: &S) -> S {
         match self {
             Basic::Add => x.clone() + y,
             Basic::Sub => x.clone() - y,

@@ -59,8 +59,7 @@ fn wide(a: &Residue, x: Bare) -> u128 {
     u128::from(a.montgomery()) * u128::from(x.0)
 }
 
-/// The numbers on the left know their prime ([`PrimeField::lifted`]), those on the right belong to
-/// the same field.
+/// The numbers on the left know their prime, those on the right belong to the same field.
 impl ActsOn<Bare> for Residue {
     #[inline(always)]
     fn act(&self, x: &Bare) -> Bare {

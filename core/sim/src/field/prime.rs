@@ -32,8 +32,7 @@ impl PrimeField {
     }
 
     /// Returns the number with this prime, if it has met none yet.
-    #[must_use]
-    pub fn lifted(&self, x: Residue) -> Residue {
+    pub(crate) fn lifted(&self, x: Residue) -> Residue {
         if x.modulus == 0 { x.lift(self.p) } else { x }
     }
 

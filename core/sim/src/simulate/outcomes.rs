@@ -28,7 +28,11 @@ impl Simulator {
     ///
     /// # Errors
     /// [`SimulateError::Outcomes`] with both numbers.
-    pub fn check_outcomes(&self, n_bits: usize, outcomes: usize) -> Result<(), SimulateError> {
+    pub(crate) fn check_outcomes(
+        &self,
+        n_bits: usize,
+        outcomes: usize,
+    ) -> Result<(), SimulateError> {
         let Some(limit) = self.memory_limit else { return Ok(()) };
         let available = ALWAYS.max(u128::from(limit) / 2);
         let each = n_bits.div_ceil(8) as u128 + n_bits as u128 + BYTES_PER_OUTCOME;

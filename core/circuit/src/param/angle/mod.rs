@@ -282,7 +282,11 @@ impl Angle {
     }
 
     /// Writes the angle with the names that `name` gives.
-    pub fn write(&self, f: &mut dyn fmt::Write, name: &dyn Fn(ParamId) -> String) -> fmt::Result {
+    pub(crate) fn write(
+        &self,
+        f: &mut dyn fmt::Write,
+        name: &dyn Fn(ParamId) -> String,
+    ) -> fmt::Result {
         let mut first = true;
         let mut sign = |f: &mut dyn fmt::Write, negative: bool| {
             f.write_str(sign_of_term(std::mem::take(&mut first), negative))
