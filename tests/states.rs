@@ -9,7 +9,7 @@ use ketgrad_core::{
     observable::PauliSum,
     param::Values,
     scalar::Uncertain,
-    simulate::{SimulateError, Simulator},
+    simulate::{MAX_MATRIX_QUBITS, SimulateError, Simulator},
     state::{DensityMatrix, NORM_TOLERANCE, StateError, StateVector, bytes_needed, bytes_text},
 };
 use num_complex::Complex;
@@ -303,9 +303,10 @@ fn qubits_are_checked() {
     let wide = State::zero(14).unwrap();
     let too_many: Vec<usize> = (0..13).collect();
     assert!(wide.reduced_density_matrix(&too_many, &serial()).is_err());
-    let circuit = Circuit::new(14);
+    let circuit = Circuit::new(MAX_MATRIX_QUBITS + 1);
     let error = Simulator::new().matrix::<C>(&circuit, &Values::<f64>(&[])).unwrap_err();
-    assert!(matches!(error, SimulateError::MatrixTooLarge { n_qubits: 14 }));
+    let SimulateError::MatrixTooLarge { n_qubits } = error else { panic!("{error:?}") };
+    assert_eq!(n_qubits, MAX_MATRIX_QUBITS + 1);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use ketgrad_core::{
     matrix::Matrix,
     observable::{Pauli, PauliString},
     param::{Angle, ElementaryFunction, ParamExpr, Q, Step, Values},
-    print::{PrintError, definition, synthesize, to_qasm2, to_qasm3},
+    print::{MAX_UNITARY_QUBITS, PrintError, definition, synthesize, to_qasm2, to_qasm3},
     qasm::{QasmOptions, parse},
     simulate::{BoundCircuit, Simulator},
 };
@@ -701,9 +701,10 @@ fn what_has_no_text_is_refused() {
     c.rx(0, f64::INFINITY).unwrap();
     assert!(matches!(to_qasm3(&c), Err(PrintError::NotFinite { .. })));
     assert!(matches!(to_qasm2(&c), Err(PrintError::NotFinite { .. })));
-    let mut c = Circuit::new(9);
-    c.unitary(Matrix::identity(9), &[0, 1, 2, 3, 4, 5, 6, 7, 8], &[]).unwrap();
-    let error = PrintError::UnitaryTooLarge { given: 9, limit: 8 };
+    let given = MAX_UNITARY_QUBITS + 1;
+    let mut c = Circuit::new(given);
+    c.unitary(Matrix::identity(given), &(0..given).collect::<Vec<_>>(), &[]).unwrap();
+    let error = PrintError::UnitaryTooLarge { given, limit: MAX_UNITARY_QUBITS };
     assert_eq!((to_qasm3(&c), to_qasm2(&c)), (Err(error.clone()), Err(error)));
 }
 
