@@ -197,6 +197,48 @@ fn structured_matrices_take_their_cheap_shape_and_agree() {
 }
 
 #[test]
+fn an_operator_with_other_numbers_is_the_operator_of_their_matrix() {
+    let mut rng = Rng::new(67);
+    for k in 0..=3usize {
+        let dim = 1 << k;
+        let zero = Complex::new(0.0, 0.0);
+        let diagonal = |rng: &mut Rng| {
+            let factors: Vec<Complex<f64>> = rng.vector(dim);
+            Matrix::from_fn(k, |i, j| if i == j { factors[j] } else { zero })
+        };
+        let matrices = [
+            unitary::<f64>(&mut rng, k),
+            unitary::<f64>(&mut rng, k),
+            diagonal(&mut rng),
+            diagonal(&mut rng),
+            Matrix::identity(k),
+            Matrix::from_fn(k, |i, j| Complex::new(f64::from(u8::from(i ^ j == dim - 1)), 0.0)),
+        ];
+        let targets = rng.permutation(5)[..k].to_vec();
+        for controls in control_sets(5, &targets, 1) {
+            let pairs = matrices.iter().flat_map(|a| matrices.iter().map(move |b| (a, b)));
+            for (before, after) in pairs {
+                let mut operator = Operator::new(before, &targets, &controls).unwrap();
+                operator.update_parameters(after, &targets, &controls).unwrap();
+                let start: Vec<Complex<f64>> = rng.vector(1 << 5);
+                let mut state = start.clone();
+                operator.apply(&mut state, &Threads::serial());
+                let expected = reference::times_vector(
+                    &reference::embed(after, 5, &targets, &controls),
+                    &start,
+                );
+                assert_close(
+                    &state,
+                    &expected,
+                    ROUNDING,
+                    &format!("{before:?} to {after:?} on {targets:?} under {controls:?}"),
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn an_operator_touches_only_what_it_changes() {
     let mut rng = Rng::new(7);
     let n = 6;

@@ -355,6 +355,27 @@ fn shots_are_the_same_for_any_number_of_threads() {
 }
 
 #[test]
+fn a_bound_circuit_is_measured_as_the_circuit_at_these_inputs() {
+    let simulator = Simulator::new();
+    let h: PauliSum = "0.5 + Z0 Z3 + 0.5 X3 + Y1 Z2 - X0 X3".parse().unwrap();
+    let (circuit, at) = (entangled(4), [0.2, 0.9]);
+    let measure = |circuit: &Circuit| {
+        let bound = BoundCircuit::<C>::new(circuit, &Values(&at)).unwrap();
+        simulator.measure_bound(&bound, &h, Shots::new(3000, 8)).unwrap()
+    };
+    let direct = simulator.measure(&circuit, &at, &h, Shots::new(3000, 8)).unwrap();
+    assert_eq!(measure(&circuit), direct);
+    let mut noisy = circuit.clone();
+    noisy.bit_flip(2, 0.2).unwrap();
+    for circuit in [circuit, noisy] {
+        let mean = measure(&circuit);
+        let exact = simulator.run_density(&circuit, &at).unwrap().expectation(&h).unwrap();
+        let off = (mean.value - exact) / mean.stderr.unwrap();
+        assert!(off.abs() < 5.0, "{mean:?} of {exact}");
+    }
+}
+
+#[test]
 fn constants_are_exact_and_too_few_shots_are_refused() {
     let simulator = Simulator::new();
     let measure = |h: &str, count| {

@@ -275,4 +275,21 @@ fn the_simulator_counts_what_the_state_gives() {
         expected.iter().map(|c| c.1).collect::<Vec<_>>()
     );
     assert_eq!(counts.keys().collect::<Vec<_>>(), ["000", "101"]);
+    // A state that is left where it is computed is counted as one that is here.
+    let mut read = circuit.clone();
+    read.add_register("m", 2).unwrap().measure(2, 0).unwrap();
+    for (circuit, names) in [(circuit, ["000", "101"]), (read, ["00", "01"])] {
+        let handle = simulator.run_to_handle::<f64>(&circuit, &[]).unwrap();
+        assert_eq!(handle.n_qubits(), 3);
+        let mut told = Vec::new();
+        let counts = simulator
+            .counts_of(&circuit, &handle, 1000, 4, &mut |done, all| told.push((done, all)))
+            .unwrap();
+        assert_eq!(counts.keys().collect::<Vec<_>>(), names);
+        assert_eq!(
+            counts.values().copied().collect::<Vec<_>>(),
+            expected.iter().map(|c| c.1).collect::<Vec<_>>()
+        );
+        assert_eq!(told.last(), Some(&(1000, 1000)));
+    }
 }

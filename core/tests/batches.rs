@@ -3,7 +3,7 @@
 
 use ketgrad_core::{
     circuit::Circuit,
-    kernel::{Executors, Threads},
+    kernel::{Executors, SHARED_BELOW, Threads},
     param::Values,
     simulate::{BoundCircuit, Simulator},
     state::{StateBatch, StateVector},
@@ -31,7 +31,8 @@ fn a_batch_of_small_states_equals_each_state_alone() {
         let states: Vec<_> =
             (0..count).map(|k| StateVector::random(5, k, &Threads::serial()).unwrap()).collect();
         let mut batch = StateBatch::new(&states).unwrap();
-        assert_eq!(batch.len(), count as usize);
+        assert_eq!((batch.len(), batch.is_empty()), (count as usize, count == 0));
+        assert!(batch.is_empty() || batch.n_qubits() == 5);
         batch.apply(operators, &Executors::fast(), &Threads::new(2).unwrap()).unwrap();
         for (mut alone, together) in states.into_iter().zip(batch.into_states()) {
             for operator in operators {
@@ -44,7 +45,9 @@ fn a_batch_of_small_states_equals_each_state_alone() {
 
 #[test]
 fn a_batch_of_larger_states_equals_runs_of_the_executor() {
-    for (n, count) in [(8, 5), (12, 3), (14, 2), (15, 5), (17, 2)] {
+    // The last ones are not shared among threads any more.
+    let edge = SHARED_BELOW.trailing_zeros() as usize;
+    for (n, count) in [(8, 5), (12, 3), (14, 2), (15, 5), (edge - 1, 2), (edge, 2)] {
         let bound = BoundCircuit::<Complex<f64>>::new(&every_shape(n), &Values(&[0.4])).unwrap();
         let operators = bound.operators().unwrap();
         let states: Vec<_> =
@@ -56,6 +59,42 @@ fn a_batch_of_larger_states_equals_runs_of_the_executor() {
                 Simulator::new().execute(operators, &mut alone, &mut |_, _| {}).unwrap();
                 assert_eq!(alone, together, "{n} qubits, {threads} threads");
             }
+        }
+    }
+}
+
+#[test]
+fn a_bound_circuit_with_other_numbers_is_the_circuit_bound_to_them() {
+    let mut c = every_shape(5);
+    let (theta, phi) = (c.param("theta"), c.param("phi"));
+    c.rz(0, &phi).unwrap().rxx(1, 2, &theta).unwrap().crx(4, 0, &phi).unwrap().x(3).unwrap();
+    c.pauli_rotation(&"X0 Y2 Z3".parse().unwrap(), &phi).unwrap();
+    let bind = |c: &Circuit, at: &[f64]| BoundCircuit::<Complex<f64>>::new(c, &Values(at)).unwrap();
+    // At 0 and pi rotations have simpler shapes than elsewhere.
+    let points = [[0.4, -1.3], [0.0, 0.0], [2.2, 0.9], [std::f64::consts::PI, 0.0], [0.1, 0.2]];
+    let mut bound = bind(&c, &points[0]);
+    let mut noisy = c.clone();
+    noisy.bit_flip(1, &phi).unwrap();
+    let mut noisy_bound = bind(&noisy, &[0.4, 0.3]);
+    let run = |bound: &BoundCircuit<Complex<f64>>| {
+        let mut state = StateVector::zero(5).unwrap();
+        for operator in bound.operators().unwrap() {
+            state.apply(operator, &Threads::serial()).unwrap();
+        }
+        state
+    };
+    for at in points {
+        bound.rebind(&c, &Values(&at)).unwrap();
+        let expected = Simulator::new().run(&c, &at).unwrap();
+        let overlap = expected.inner(&run(&bound), &Threads::serial()).unwrap();
+        assert!((overlap - 1.0).norm() < 1e-12, "{overlap} at {at:?}");
+        let strength = [at[0], at[1].abs() / 2.0];
+        noisy_bound.rebind(&noisy, &Values(&strength)).unwrap();
+        let expected = Simulator::new().run_density(&noisy, &strength).unwrap();
+        let found = Simulator::new().average(&noisy_bound).unwrap();
+        for (i, j) in (0..32).flat_map(|i| (0..32).map(move |j| (i, j))) {
+            let off = (found.entry(i, j) - expected.entry(i, j)).norm();
+            assert!(off < 1e-12, "{off} at {strength:?}");
         }
     }
 }
