@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use ketgrad_core::{
-    channel::{Channel, ChannelError, ChannelKind},
+    channel::{Channel, ChannelError, ChannelKind, KRAUS_TOLERANCE},
     circuit::{After, Circuit, CircuitError, Condition, NoiseModel, Operation},
     gate::{Gate, GateKind},
     hybrid::{Expectation, HybridError, Method, Observable},
@@ -776,6 +776,7 @@ fn wide_density_matrices_are_planned_right() {
         }
         let rho = Simulator::new().run_density(&circuit, &[] as &[f64]).unwrap();
         let expected = by_definition(&circuit, &[]).into_values().next().unwrap();
+        assert_eq!(rho.n_qubits(), 6);
         assert_state(&rho, &expected, "six qubits");
     }
 }
@@ -799,6 +800,22 @@ fn noise_of_a_model_is_under_the_condition_of_what_it_follows() {
     assert!(text.ends_with("if (c[0] == 0) readout_error(0.1, 0.2) -> c[1]\n"), "{text}");
     // Once the bit is another one, the condition is.
     assert!(matches!(when(0), Err(CircuitError::NoiseCondition { .. })));
+}
+
+#[test]
+fn a_channel_on_some_qubits_of_an_instruction_acts_on_these_alone() {
+    let mut circuit = Circuit::new(3);
+    circuit.ccx(2, 0, 1).unwrap().cx(1, 2).unwrap();
+    let [flip, pair] = [(ChannelKind::BitFlip, 0.1), (ChannelKind::TwoQubitDepolarizing, 0.2)]
+        .map(|(kind, p)| Channel::new(kind, [p]).unwrap());
+    let mut model = NoiseModel::new();
+    model.add_on(&[1, 2], After::AllGates, flip).add_on(&[1, 0], After::AllGates, pair);
+    // Controls come first. The pair is not among the qubits of the second gate.
+    let mut expected = Circuit::new(3);
+    expected.ccx(2, 0, 1).unwrap().bit_flip(2, 0.1).unwrap().bit_flip(1, 0.1).unwrap();
+    expected.two_qubit_depolarizing(0, 1, 0.2).unwrap();
+    expected.cx(1, 2).unwrap().bit_flip(1, 0.1).unwrap().bit_flip(2, 0.1).unwrap();
+    assert_eq!(model.apply(&circuit).unwrap().to_string(), expected.to_string());
 }
 
 #[test]
@@ -959,6 +976,17 @@ fn what_is_no_channel_is_told() {
     assert!(matches!(Channel::kraus(nothing), Err(ChannelError::Sizes { .. })));
     let nan = Matrix::from_fn(1, |_, _| c(f64::NAN, 0.0));
     assert!(matches!(Channel::kraus([nan]), Err(ChannelError::Trace { .. })));
+    // The sum of K^dagger K is off by the factor, on both sides of the tolerance.
+    let scaled = |off: f64| {
+        let factor = (1.0 + off).sqrt();
+        Channel::kraus([Matrix::from_fn(1, |i, j| c(if i == j { factor } else { 0.0 }, 0.0))])
+    };
+    for sign in [1.0, -1.0] {
+        assert!(scaled(sign * 0.99 * KRAUS_TOLERANCE).is_ok());
+        let error = scaled(sign * 1.01 * KRAUS_TOLERANCE).unwrap_err();
+        let ChannelError::Trace { row, column, deviation } = error else { panic!("{error}") };
+        assert!(row == column && (deviation - 1.01 * KRAUS_TOLERANCE).abs() < 1e-12, "{deviation}");
+    }
     // Noise has no inverse, no control and no single state.
     assert!(matches!(circuit.dagger(), Err(CircuitError::NotUnitary { .. })));
     assert!(matches!(circuit.controlled(&[true]), Err(CircuitError::NotUnitary { .. })));

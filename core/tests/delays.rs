@@ -67,6 +67,15 @@ fn lengths_read_and_print_back() {
     }
 }
 
+#[test]
+fn samples_last_as_long_as_one_of_them_is_said_to() {
+    let samples = DelayLength::Samples(160.0);
+    assert_eq!((samples.seconds(Some(0.25)), samples.seconds(None)), (Some(40.0), None));
+    let seconds = DelayLength::Seconds(1e-7);
+    assert_eq!((seconds.seconds(Some(0.25)), seconds.seconds(None)), (Some(1e-7), Some(1e-7)));
+    assert_eq!(DelayLength::Open.seconds(Some(0.25)), None);
+}
+
 /// The same circuit with and without delays.
 fn pair(rng: &mut Rng, n: usize, dynamic: bool) -> [Circuit; 2] {
     let mut pair = [Circuit::new(n), Circuit::new(n)];
