@@ -409,6 +409,23 @@ fn the_first_steps_of_adam_are_those_of_the_paper() {
     let mean = (0.9 * 0.1 * g + 0.1 * h) / (1.0 - 0.81);
     let square = (0.999 * 0.001 * g * g + 0.001 * h * h) / (1.0 - 0.999 * 0.999);
     assert!((state.x[0] - (0.75 - 0.25 * mean / f64::sqrt(square))).abs() < 1e-8, "{:?}", state.x);
+    // With other numbers than the paper's, along both inputs.
+    let (step, b1, b2, epsilon) = (0.5, 0.6, 0.7, 0.125);
+    let settings =
+        Adam::default().with_step(step).with_beta1(b1).with_beta2(b2).with_epsilon(epsilon);
+    let optimizer = Optimizer::from(settings);
+    let mut state = optimizer.start(&bowl, &[1.0, -1.0]).unwrap();
+    optimizer.step(&bowl, &mut state).unwrap();
+    optimizer.step(&bowl, &mut state).unwrap();
+    for (k, (start, slope)) in [(1.0, 2.0), (-1.0, 6.0)].into_iter().enumerate() {
+        let g: f64 = slope * start;
+        let between = start - step * g / (g.abs() + epsilon);
+        let h = slope * between;
+        let mean = (b1 * (1.0 - b1) * g + (1.0 - b1) * h) / (1.0 - b1 * b1);
+        let square = (b2 * (1.0 - b2) * g * g + (1.0 - b2) * h * h) / (1.0 - b2 * b2);
+        let expected = between - step * mean / (square.sqrt() + epsilon);
+        assert!((state.x[k] - expected).abs() < 1e-14, "{} {expected}", state.x[k]);
+    }
 }
 
 #[test]

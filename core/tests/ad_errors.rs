@@ -359,6 +359,21 @@ fn deep_nesting_needs_no_deep_stack() {
     std::thread::Builder::new().stack_size(512 << 10).spawn(check).unwrap().join().unwrap();
 }
 
+/// A setting of `check` that is set changes no other one.
+#[test]
+fn settings_are_set_one_by_one() {
+    let plain = Settings::default();
+    let parts = |s: Settings| (s.eps, s.absolute, s.relative, s.limits);
+    let (eps, absolute, relative, limits) = parts(plain);
+    assert_eq!(parts(plain.with_eps(0.25)), (0.25, absolute, relative, limits));
+    assert_eq!(parts(plain.with_absolute(0.25)), (eps, 0.25, relative, limits));
+    assert_eq!(parts(plain.with_relative(0.25)), (eps, absolute, 0.25, limits));
+    // What is close is so by the absolute and the relative part together.
+    let settings = plain.with_absolute(0.5).with_relative(0.25);
+    assert!(settings.close(-3.0, -2.0) && settings.close(5.5, 4.0));
+    assert!(!settings.close(5.51, 4.0) && !settings.close(-3.01, -2.0));
+}
+
 /// Differences of `check` keep to where the program runs, if a shorter step does; else they say why
 /// not.
 #[test]
