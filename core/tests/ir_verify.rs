@@ -6,9 +6,10 @@ use ketgrad_core::{
     adjoint::{self, DiffError},
     emit::{self, EmitError},
     entity::{Block, FuncId, Inst, PrimitiveId, Value},
-    exec::{Bytecode, CallError, Derivatives, DeriveError, inspect::Inspection},
+    exec::{Bytecode, CallError, Datum, Derivatives, DeriveError, inspect::Inspection},
     ir::{
-        Function, FunctionBuilder, Kind, Op, Param, Primitive, Program, Terminator, parse, verify,
+        Function, FunctionBuilder, Kind, Number2, Op, Param, Position, Primitive, Program,
+        Terminator, parse, verify,
     },
 };
 
@@ -140,6 +141,40 @@ const WRONG_IDS: &[Broken] = &[
         f.new_inst(Op::Sum, &[Value::new(99)], Some(Kind::Real), Default::default());
     }),
 ];
+
+/// `if n == 0 { x * x } else { x + x }`, with a parameter where the ways meet.
+#[test]
+fn parameters_of_built_blocks_are_what_each_jump_passes() {
+    let params = vec![Param::new("x", Kind::Real), Param::new("n", Kind::Int)];
+    let mut b = FunctionBuilder::new("f", params, Kind::Real);
+    let (x, n) = (b.param(0), b.param(1));
+    let [square, twice, end] = [(); 3].map(|()| b.create_block());
+    let met = b.block_param(end, Kind::Real);
+    let at = Position::new(3, 5);
+    b.set_position(at);
+    assert_eq!((b.position(), b.function().name.as_str()), (at, "f"));
+    let bound = b.bind(x);
+    b.switch(n, &[square, twice]);
+    for (block, op) in [(square, Number2::Mul), (twice, Number2::Add)] {
+        b.seal(block);
+        b.switch_to(block);
+        let z = b.use_variable(bound);
+        let y = b.number2(op, x, z);
+        b.jump(end, &[y]);
+    }
+    b.seal(end);
+    b.switch_to(end);
+    b.ret(met);
+    let mut program = Program::new();
+    program.add(b.finish());
+    assert_eq!(verify(&program), []);
+    let mut f = Derivatives::<f64>::new(&program, "f").unwrap();
+    for (n, expected) in [(0, [9.0, 6.0]), (1, [6.0, 2.0])] {
+        let at = [Datum::Real(3.0), Datum::Int(n)];
+        let found = [f.value(&at).unwrap(), f.gradient(&at).unwrap().swap_remove(0)];
+        assert_eq!(found, expected.map(Datum::Real));
+    }
+}
 
 /// Each entry refuses what the verifier does, in its words; nothing panics, printing neither.
 #[test]
