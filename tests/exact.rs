@@ -558,6 +558,7 @@ fn numbers_have_one_form() {
     assert!(((Exact::from(1) + &root2) * (root2 - Exact::from(1))).is_exact_one());
     assert!((Exact::from(3) - Exact::from(3)).is_exact_zero());
     assert_eq!(Exact::from(6) * &root - Exact::from(3) * Exact::from(2) * &root, Exact::zero());
+    assert_eq!((Exact::zero().n_terms(), Exact::from(5).n_terms()), (0, 1));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use ketgrad_core::{
-    normal::{Equality, ExprExt, NormalError},
+    normal::{Equality, ExprExt, MAX_TERMS, NormalError},
     scalar::{Real, Scalar},
     trace::Expr,
 };
@@ -156,7 +156,7 @@ fn what_has_no_normal_form_says_so() {
     let trig = x.sin().powi(2) + x.cos().powi(2) - Expr::one();
     assert_eq!((&y / trig).normal().unwrap_err(), NormalError::DivisionByZero);
     let many = (0..14).fold(Expr::one(), |p, k| p * (Expr::symbol(&format!("a{k}")) + Expr::one()));
-    assert!(matches!(many.normal(), Err(NormalError::Terms { limit: 4096 })));
+    assert!(matches!(many.normal(), Err(NormalError::Terms { limit: MAX_TERMS })));
     assert!(matches!((Expr::lit(f64::NAN) * &x).normal(), Err(NormalError::Unsupported { .. })));
     let branch = x.select(ketgrad_core::ir::Compare::Lt, &y, &x, &y);
     assert!(branch.normal().unwrap_err().to_string().contains("has no normal form"));
@@ -334,6 +334,30 @@ fn odd_and_even_functions_have_one_form() {
     // The form of a form is itself.
     let e = (Expr::int(3) * (&x - &y).sin() * Expr::ratio(-1, 7)).atanh();
     assert_eq!(text(&e.normal().unwrap().expression().unwrap()), text(&e));
+}
+
+#[test]
+fn a_series_has_coefficients_from_its_start_to_its_order() {
+    let x = Expr::symbol("x");
+    let series = (x.cos() / x.powi(2)).series("x", &Expr::int(0), 5).unwrap();
+    let value = |k: i32| -> Option<f64> {
+        series.coefficient(k).map(|c| c.expression().unwrap().evaluate(&[]).unwrap())
+    };
+    assert_eq!(series.start(), -2);
+    for (k, expected) in [(-3, 0.0), (-2, 1.0), (-1, 0.0), (0, -0.5), (1, 0.0), (2, 1.0 / 24.0)] {
+        assert!((value(k).unwrap() - expected).abs() < 1e-15, "{k}");
+    }
+    assert!(value(series.order() - 1).is_some() && value(series.order()).is_none());
+}
+
+#[test]
+fn a_cancelled_fraction_is_the_same_number() {
+    let [x, y, _] = inputs();
+    let long = (x.powi(2) - y.powi(2)) / ((&x - &y) * (&x + Expr::int(3)));
+    let fraction = long.normal().unwrap().cancelled().unwrap();
+    let at = [("x", 0.7), ("y", 0.2)];
+    let value: f64 = fraction.expression().unwrap().evaluate(&at).unwrap();
+    assert!(close(value, 0.9 / 3.7) && close(value, long.evaluate(&at).unwrap()), "{value}");
 }
 
 #[test]

@@ -142,6 +142,8 @@ fn literals_mix_on_both_sides_and_with_assignments() {
         (N(3.0).hypot(&N(4.0)), N(0.0).atan2(&N(1.0)), N(2.0).powi(3)),
         (N(5.0), N(0.0), N(8.0))
     );
+    // ln(e^1 + e^1)
+    assert!((N(1.0).logaddexp(&N(1.0)).0 - (1.0 + 2f64.ln())).abs() < 1e-15);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use ketgrad_core::{
     exec::{Datum, Derivatives, DeriveError, RunError},
-    ir::{self, Op},
+    ir::{self, Op, Real1},
     pass::{Level, optimize_all},
     scalar::Scalar,
     tape::{ScalarOperator, Tape, TapeError, Variable},
@@ -39,6 +39,21 @@ fn a_variable_accumulates_and_nodes_keep_their_values() {
     close(x.gradient(), 1.5 * once, ROUNDING);
     tape.zero_gradients();
     assert_eq!(x.gradient(), 0.0);
+}
+
+#[test]
+fn any_operation_of_the_table_can_be_applied() {
+    let tape = Tape::new();
+    assert_eq!((tape.len(), tape.is_empty()), (0, true));
+    let x = tape.variable("x", -2.5);
+    assert_eq!((tape.len(), tape.is_empty()), (1, false));
+    for (op, value, slope) in [(Real1::Abs, 2.5, -1.0), (Real1::Floor, -3.0, 0.0)] {
+        let y = x.real1(op);
+        tape.zero_gradients();
+        y.backward().unwrap();
+        assert_eq!((y.value(), x.gradient()), (value, slope), "{op:?}");
+    }
+    assert_eq!(tape.len(), 3);
 }
 
 #[test]

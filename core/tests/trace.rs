@@ -96,6 +96,7 @@ fn a_primitive_is_what_has_a_rule() {
     let rules = Rules::from_program(rules());
     assert!(rules.has_rule("softplus") && rules.has_rule("mul") && !rules.has_rule("plain"));
     let softplus = Callee::registered(&rules, "softplus").unwrap();
+    assert_eq!(softplus.name(), "softplus");
     let tape = trace("f", &["x"], |x: Expr| softplus.call(&[x])).unwrap();
     // A call, which is not opened.
     let ops: Vec<Op> = tape.function().insts.values().map(|i| i.op).collect();
@@ -765,6 +766,24 @@ fn hadamards_cancel_exactly_in_formulas() {
     let shown: Vec<String> =
         state.amplitudes().iter().flat_map(|a| [a.re.to_string(), a.im.to_string()]).collect();
     assert_eq!(shown, ["cos(theta/2)", "0", "0", "-sin(theta/2)"]);
+}
+
+#[test]
+fn complex_formulas_have_a_modulus_and_an_angle() {
+    let [x, y] = ["x", "y"].map(Expr::symbol);
+    let z = ComplexExpr::new(x.clone(), y);
+    for (a, b) in [(3.0, 4.0), (-1.0, 2.0), (-2.0, -0.5), (0.0, -1.0)] {
+        let at = [("x", a), ("y", b)];
+        close(z.modulus().evaluate(&at).unwrap(), f64::hypot(a, b), ROUNDING);
+        close(z.arg().evaluate(&at).unwrap(), f64::atan2(b, a), ROUNDING);
+        let sign = if a == 0.0 { 0.0 } else { a.signum() };
+        assert_eq!(x.sign().evaluate(&at[..1]).unwrap(), sign);
+    }
+    // (z^2 + i z) / z, simplified, is still z + i.
+    let z = ComplexExpr::symbol("z");
+    let short = ((&z * &z + &z * ComplexExpr::i()) / &z).simplified(Level::Algebraic).unwrap();
+    let value = short.evaluate(&[("z", Complex::new(0.3, -1.2))]).unwrap();
+    assert!((value - Complex::new(0.3, -0.2)).norm() < ROUNDING, "{value}");
 }
 
 #[test]
