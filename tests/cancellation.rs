@@ -279,8 +279,12 @@ fn a_token_is_not_lost_with_other_threads() {
     assert!(is_cancelled(
         &run(simulator.clone().with_threads(Threads::new(2).unwrap())).unwrap_err()
     ));
-    let own = Threads::serial().with_cancellation(CancellationToken::new());
-    run(simulator.with_threads(own)).unwrap();
+    let token = CancellationToken::new();
+    let own = Threads::serial().with_cancellation(token.clone());
+    run(simulator.with_threads(own.clone())).unwrap();
+    assert!(!own.cancellation().is_cancelled());
+    token.cancel();
+    assert!(own.cancellation().is_cancelled() && own.to_serial().cancellation().is_cancelled());
 }
 
 /// Pools of the caller's give the bits of our own.

@@ -481,6 +481,14 @@ fn measurements_bar_what_needs_a_unitary_circuit() {
 }
 
 #[test]
+fn the_transpose_of_a_matrix_is_its_dagger_without_the_conjugates() {
+    let matrix = Rng::new(7).unitary(2);
+    let conjugated = Matrix::from_fn(2, |i, j| matrix.dagger()[(i, j)].conj());
+    assert_eq!(matrix.transpose(), conjugated);
+    assert!(matrix[(1, 2)] != matrix[(2, 1)] && matrix.transpose()[(1, 2)] == matrix[(2, 1)]);
+}
+
+#[test]
 fn counts_read_the_registers() {
     let mut circuit = Circuit::new(3);
     circuit.add_register("low", 2).unwrap().add_register("high", 1).unwrap();

@@ -7,6 +7,7 @@ use std::sync::{
 };
 
 use ketgrad_core::{
+    cancel::is_cancelled,
     circuit::Circuit,
     kernel::{ExecuteError, Executor, Executors, Generic, Operator, Threads},
     param::Values,
@@ -113,6 +114,9 @@ fn a_failure_says_who_and_why() {
     let error = simulator.run::<f64>(&circuit, &[]).unwrap_err();
     assert!(matches!(error, SimulateError::Execute(_)));
     assert_eq!(error.to_string(), "broken: out of order");
+    // One that is cancelled is told apart.
+    let stopped = ExecuteError::cancelled("broken");
+    assert!(is_cancelled(&stopped) && !is_cancelled(&ExecuteError::new("broken", "cancelled")));
 }
 
 #[test]

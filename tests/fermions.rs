@@ -96,6 +96,25 @@ fn any_operator() -> impl Strategy<Value = FermionOperator> {
     proptest::collection::vec(term, 1..5).prop_map(|terms| FermionOperator::new(terms).unwrap())
 }
 
+#[test]
+fn terms_are_pushed_scaled_and_conjugated_one_by_one() {
+    let (i, hop) = (C::new(0.0, 1.0), vec![Ladder::Create(3), Ladder::Annihilate(1)]);
+    let mut sum = FermionOperator::default();
+    assert_eq!(sum.n_orbitals(), 0);
+    sum.push(2.0, hop.clone()).unwrap().push(i, []).unwrap();
+    assert_eq!(sum.terms(), [(C::from(2.0), hop.clone()), (i, vec![])]);
+    assert_eq!(sum.n_orbitals(), 4);
+    let times_i = sum.scaled(i).unwrap();
+    assert_eq!(times_i.terms(), [(2.0 * i, hop), (C::from(-1.0), vec![])]);
+    let back = vec![Ladder::Create(1), Ladder::Annihilate(3)];
+    assert_eq!(back.iter().rev().map(|l| l.dagger()).collect::<Vec<_>>(), sum.terms()[0].1);
+    assert_eq!(sum.dagger().terms(), [(C::from(2.0), back), (-i, vec![])]);
+    // What is refused is not added.
+    assert!(sum.push(f64::NAN, []).is_err() && sum.push(1.0, [Ladder::Create(64)]).is_err());
+    assert!(sum.scaled(f64::INFINITY).is_err());
+    assert_eq!(sum.terms().len(), 2);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

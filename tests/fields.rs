@@ -94,6 +94,11 @@ fn a_point_is_a_homomorphism_of_angles() {
         assert!((point.cis(a).unwrap() * point.cis(&-a).unwrap()).is_exact_one());
     }
     assert!((point.cis(&PI).unwrap() + Residue::one()).is_exact_zero());
+    for a in &angles {
+        let x = point.cis(a).unwrap();
+        assert_eq!(field.residue(field.bare(x)), x, "without its prime and back");
+    }
+    assert!(field.residue(field.bare(Residue::one())).is_exact_one());
     assert!((point.sqrt_half() * point.sqrt_half() - point.half()).is_exact_zero());
     assert_eq!(point.number(Complex::new(0.5, -1.0)).unwrap(), point.half() - point.i().unwrap());
 }

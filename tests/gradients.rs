@@ -1018,9 +1018,31 @@ fn a_program_is_differentiated_through_its_circuits_to_second_order() {
     assert!((gradient[1].real().unwrap() - value.eps2).abs() < 1e-13);
     assert!((hessian[0][1] - value.eps1eps2).abs() < 1e-12, "{hessian:?} {value:?}");
     assert!((hessian[1][0] - hessian[0][1]).abs() < 1e-12);
+    assert_eq!(circuits.get(g).unwrap().circuit().n_qubits(), 1);
+    assert!(circuits.get(7).is_none());
     // A handle of no circuit.
     let wrong = [Datum::Handle(7), Datum::Handle(g), Datum::Real(0.1), Datum::Real(0.2)];
     assert!(loss.value(&wrong).unwrap_err().to_string().contains("handle 7"));
+}
+
+#[test]
+fn combined_observables_have_combined_values() {
+    let circuit = Circuit::build(2, |c| {
+        let (a, b) = (c.param("a"), c.param("b"));
+        c.ry(0, a)?.cx(0, 1)?.rx(1, b)
+    })
+    .unwrap();
+    let sums = ["Z0", "X0 X1", "Y1 - 0.5 Z1"].map(|text| text.parse::<PauliSum>().unwrap());
+    let all = Expectation::new(circuit, sums).unwrap();
+    let weights = [vec![0.5, -1.0, 0.0], vec![0.0, 2.0, 1.5]];
+    let combined = all.combined(&weights).unwrap();
+    let at = [0.7, -1.3];
+    let values = all.values(&at).unwrap();
+    for (row, value) in weights.iter().zip(combined.values(&at).unwrap()) {
+        let expected: f64 = row.iter().zip(&values).map(|(w, v)| w * v).sum();
+        assert!((value - expected).abs() < 1e-12, "{value} {expected}");
+    }
+    assert!(matches!(all.combined(&[vec![1.0]]), Err(HybridError::Count { .. })));
 }
 
 #[test]

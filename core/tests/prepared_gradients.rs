@@ -150,6 +150,8 @@ where
             );
             assert_eq!(count, 0, "{n} qubits, {set}, at {at:?}");
         }
+        let of = prepared.expectation();
+        assert_eq!((of.circuit(), of.observables().len()), (energy.circuit(), observables.len()));
         assert!(
             requests(|| drop(energy.value_and_gradient(&anywhere(0.0)).unwrap())) > 0,
             "the allocator counts"

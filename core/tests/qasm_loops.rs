@@ -425,6 +425,7 @@ fn loops_are_printed_and_drawn() {
 fn circuits_with_loops_are_composed() {
     let mut coin = Circuit::new(1);
     let m = coin.bit_register("m", 1).unwrap();
+    assert_eq!(m.size(), 1);
     let zero = Condition::Bit { bit: 0, value: false };
     coin.while_loop(zero, |c| c.reset(0)?.h(0)?.measure(0, m)).unwrap();
     let mut whole = Circuit::new(2);
