@@ -84,7 +84,7 @@ impl Circuit {
         bits: impl Operand,
     ) -> Result<&mut Circuit, CircuitError> {
         let qubits = self.qubits(qubits)?;
-        let bits = bits.numbers(self.n_bits()).map_err(|bit| self.no_such_bit(bit))?.to_vec();
+        let bits = bits.numbers(self.n_bits()).map_err(|bit| self.no_such_bit(bit))?.into_vec();
         if qubits.len() != bits.len() {
             return Err(CircuitError::Lengths { given: vec![qubits.len(), bits.len()] });
         }

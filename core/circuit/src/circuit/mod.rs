@@ -335,7 +335,7 @@ impl Circuit {
     /// # Errors
     /// [`CircuitError::NoSuchQubit`] for a range that goes beyond the last one.
     pub fn qubits(&self, which: impl Operand) -> Result<Vec<usize>, CircuitError> {
-        self.numbers(which).map(Numbers::to_vec)
+        self.numbers(which).map(Numbers::into_vec)
     }
 
     fn numbers(&self, which: impl Operand) -> Result<Numbers, CircuitError> {

@@ -32,7 +32,7 @@ pub enum Numbers {
 
 impl Numbers {
     /// The numbers in order.
-    pub(crate) fn to_vec(self) -> Vec<usize> {
+    pub(crate) fn into_vec(self) -> Vec<usize> {
         match self {
             Numbers::One(number) => vec![number],
             Numbers::Many(list) => list,
@@ -171,7 +171,7 @@ impl BitRange {
     /// [`CircuitError::NoSuchRegisterBit`].
     pub fn bits(self, which: impl Operand) -> Result<Vec<usize>, CircuitError> {
         let missing = |given| CircuitError::NoSuchRegisterBit { given, size: self.size };
-        let mut bits = which.numbers(self.size).map_err(missing)?.to_vec();
+        let mut bits = which.numbers(self.size).map_err(missing)?.into_vec();
         if let Some(&given) = bits.iter().find(|&&bit| bit >= self.size) {
             return Err(missing(given));
         }

@@ -128,7 +128,7 @@ impl Circuit {
 
     /// The numbers of classical bits.
     fn bits(&self, bits: impl Operand) -> Result<Vec<u32>, CircuitError> {
-        let bits = bits.numbers(self.n_bits()).map_err(|bit| self.no_such_bit(bit))?.to_vec();
+        let bits = bits.numbers(self.n_bits()).map_err(|bit| self.no_such_bit(bit))?.into_vec();
         let number = |bit: usize| u32::try_from(bit).map_err(|_| self.no_such_bit(bit));
         bits.into_iter().map(number).collect()
     }
