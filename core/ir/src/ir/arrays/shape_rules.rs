@@ -452,15 +452,15 @@ pub(super) fn dot(x: &KnownOperands<'_>) -> Inferred {
 }
 
 pub(super) fn matmul(x: &KnownOperands<'_>) -> Inferred {
-    product(x, "matrices m x k and k x n", |[m, k], [l, n]| (m, k, l, n))
+    product(x, "matrices m x k and k x n", |[m, k], [l, n]| [m, k, l, n])
 }
 
 pub(super) fn matmul_nh(x: &KnownOperands<'_>) -> Inferred {
-    product(x, "matrices m x k and n x k", |[m, k], [n, l]| (m, k, l, n))
+    product(x, "matrices m x k and n x k", |[m, k], [n, l]| [m, k, l, n])
 }
 
 pub(super) fn matmul_hn(x: &KnownOperands<'_>) -> Inferred {
-    product(x, "matrices k x m and k x n", |[k, m], [l, n]| (m, k, l, n))
+    product(x, "matrices k x m and k x n", |[k, m], [l, n]| [m, k, l, n])
 }
 
 /// The shape of a product of matrices: `roles` tells from the last two lengths of each operand the
@@ -468,11 +468,11 @@ pub(super) fn matmul_hn(x: &KnownOperands<'_>) -> Inferred {
 fn product(
     x: &KnownOperands<'_>,
     expected: &'static str,
-    roles: fn([usize; 2], [usize; 2]) -> (usize, usize, usize, usize),
+    roles: fn([usize; 2], [usize; 2]) -> [usize; 4],
 ) -> Inferred {
     let (a, b) = (x.shape(0)?, x.shape(1)?);
     if let ([a_stack @ .., a0, a1], [b_stack @ .., b0, b1]) = (&a[..], &b[..]) {
-        let (m, k, l, n) = roles([*a0, *a1], [*b0, *b1]);
+        let [m, k, l, n] = roles([*a0, *a1], [*b0, *b1]);
         if let Some(mut shape) = broadcast(a_stack, b_stack).filter(|_| k == l) {
             shape.extend([m, n]);
             return array(&shape);
