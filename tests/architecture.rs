@@ -402,8 +402,6 @@ const LONG_FUNCTIONS: &[(&str, &str)] = &[
     // The meaning and the derivatives of an operation.
     ("core/ir/src/staging/arrays.rs", "composed"),
     ("core/ir/src/staging/builtin.rs", "builtin"),
-    ("core/ir/src/rules/arrays.rs", "pull"),
-    ("core/ir/src/rules/arrays.rs", "push_curved"),
     ("core/ir/src/adjoint/pullbacks.rs", "instruction"),
     ("core/ir/src/adjoint/forward.rs", "instruction"),
 ];

@@ -42,26 +42,31 @@
 //! Lehmann, arXiv 1009.6112 (QR); Golub and Pereyra, *The differentiation of pseudo-inverses and
 //! nonlinear least squares problems whose variables separate* (1973). Everything else is a sum or
 //! moves elements; its rule moves them back.
+//!
+//! The rules stand in the entries of the table, whose closures are expanded here. They emit with a
+//! [`RuleBuilder`]; rules of more than a few lines are functions, here or in the modules beside.
 
 use crate::{
     entity::Value,
     ir::{
         ArrayDerivative, ArrayOp, Element, FunctionBuilder, Kind, Mixed, Number1, Number2, Op,
-        Real1, Real2,
+        Real1,
     },
 };
 
 use super::{
     Contribution, Reach, eigen,
-    elements::{is_array, whole},
-    factors, least, products,
-    pull::{direction, product},
-    reach::everywhere,
+    elements::{summed_like, whole},
+    factors, least, norms, products,
 };
 
 /// Builder of rules, with short names for the operations that they emit.
 pub(super) struct RuleBuilder<'b> {
     pub(super) b: &'b mut FunctionBuilder,
+    /// The result of the operation.
+    pub(super) y: Value,
+    /// The reach of its cotangent, or of the tangent of its first operand.
+    pub(super) reach: Reach,
 }
 
 impl RuleBuilder<'_> {
@@ -78,6 +83,13 @@ impl RuleBuilder<'_> {
     pub(super) fn add(&mut self, x: Value, y: Value) -> Value {
         self.b.number2(Number2::Add, x, y)
     }
+    /// Emits the sum of two tangents; `None` is zero.
+    pub(super) fn sum(&mut self, x: Option<Value>, y: Option<Value>) -> Option<Value> {
+        match (x, y) {
+            (Some(x), Some(y)) => Some(self.add(x, y)),
+            (x, y) => x.or(y),
+        }
+    }
     pub(super) fn sub(&mut self, x: Value, y: Value) -> Value {
         self.b.number2(Number2::Sub, x, y)
     }
@@ -90,6 +102,10 @@ impl RuleBuilder<'_> {
     pub(super) fn conj(&mut self, x: Value) -> Value {
         if self.is_complex(x) { self.b.mixed(Mixed::Conj, &[x]) } else { x }
     }
+    /// Emits the real part as a real number.
+    pub(super) fn real(&mut self, x: Value) -> Value {
+        if self.is_complex(x) { self.b.mixed(Mixed::Re, &[x]) } else { x }
+    }
     /// Emits the real part, in the kind of `x`.
     pub(super) fn real_part(&mut self, x: Value) -> Value {
         if !self.is_complex(x) {
@@ -99,12 +115,12 @@ impl RuleBuilder<'_> {
         self.b.mixed(Mixed::Promote, &[re])
     }
     /// Emits `i im x` of a complex number.
-    fn imaginary_part(&mut self, x: Value) -> Value {
+    pub(super) fn imaginary_part(&mut self, x: Value) -> Value {
         let re = self.real_part(x);
         self.sub(x, re)
     }
     /// Converts a real number to the kind of the elements of `x`.
-    fn as_in(&mut self, real: Value, x: Value) -> Value {
+    pub(super) fn as_in(&mut self, real: Value, x: Value) -> Value {
         if self.is_complex(x) { self.b.mixed(Mixed::Promote, &[real]) } else { real }
     }
     /// Emits a constant of the kind of the elements of `x`.
@@ -120,7 +136,7 @@ impl RuleBuilder<'_> {
         self.array_op(ArrayOp::Dim, &[x, axis])
     }
     /// Emits the lower triangle with half the diagonal.
-    fn half_lower(&mut self, x: Value) -> Value {
+    pub(super) fn half_lower(&mut self, x: Value) -> Value {
         let zero = self.b.int(0);
         let lower = self.array_op(ArrayOp::Tril, &[x, zero]);
         let diagonal = self.array_op(ArrayOp::Diagonal, &[x]);
@@ -158,7 +174,7 @@ impl RuleBuilder<'_> {
     }
     /// Emits `1 / x` of an array of numbers without imaginary parts, 0 where they are 0.
     pub(super) fn inverse_or_zero(&mut self, x: Value) -> Value {
-        let re = if self.is_complex(x) { self.b.mixed(Mixed::Re, &[x]) } else { x };
+        let re = self.real(x);
         let sign = self.b.inst(Op::Real1(Real1::Sign), &[re], Kind::Array(Element::Real));
         let there = self.mul(sign, sign);
         let there = self.as_in(there, x);
@@ -167,8 +183,24 @@ impl RuleBuilder<'_> {
         let x = self.add(x, blank);
         self.b.number2(Number2::Div, there, x)
     }
+    /// Emits the elements of `x` from a start on along an axis, as many as `like` has.
+    fn slice_like(&mut self, x: Value, like: Value, axis: Value, start: Value) -> Value {
+        let n = self.dim(like, axis);
+        self.array_op(ArrayOp::Slice, &[x, axis, start, n])
+    }
+    /// Emits a product of matrices, summed over what was broadcast to it from the shape of `like`.
+    fn product_like(&mut self, op: ArrayOp, factors: [Value; 2], like: Value) -> Value {
+        let product = self.array_op(op, &factors);
+        self.array_op(ArrayOp::SumLike, &[product, like])
+    }
+    /// Emits the reach of the cotangent of the result, for all its elements.
+    pub(super) fn reach_of(&mut self, bar: Value) -> Value {
+        let reach = self.reach.whole(self.b, self.y);
+        reach.value(self.b, bar)
+    }
 }
 
+/// Emits the contribution to the cotangent of the k-th operand. `None` if it has no rule.
 pub(super) fn pull(
     b: &mut FunctionBuilder,
     op: ArrayOp,
@@ -178,275 +210,90 @@ pub(super) fn pull(
     y_bar: Value,
     reach: Reach,
 ) -> Option<Contribution> {
-    use ArrayOp as A;
     let bar = whole(b, y_bar, y);
-    let r = &mut RuleBuilder { b };
-    let x = args[0];
-    let second = args.get(1).copied().unwrap_or(x);
-    let third = args.get(2).copied().unwrap_or(x);
-    Some(Contribution::Add(match (op, k) {
-        (A::ReshapeLike | A::Reshape | A::InsertAxis | A::DropAxis, 0) => {
-            r.array_op(A::ReshapeLike, &[bar, x])
-        }
-        (A::Transpose, _) => r.array_op(A::Transpose, &[bar]),
-        (A::Permute, 0) => r.array_op(A::Unpermute, &[bar, second]),
-        (A::Unpermute, 0) => r.array_op(A::Permute, &[bar, second]),
-        (A::Slice, 0) => r.array_op(A::Pad, &[bar, x, second, third]),
-        (A::Pad, 0) => {
-            let n = r.dim(x, third);
-            r.array_op(A::Slice, &[bar, third, args[3], n])
-        }
-        (A::DynamicUpdateSlice, 0) => {
-            let n = r.dim(x, third);
-            r.array_op(A::Slice, &[bar, third, args[3], n])
-        }
-        (A::DynamicUpdateSlice, 1) => {
-            let zero = r.lit(0.0, x);
-            let zeros = r.array_op(A::BroadcastTo, &[zero, x]);
-            r.array_op(A::DynamicUpdateSlice, &[zeros, bar, third, args[3]])
-        }
-        (A::Concat, _) => {
-            let (zero, m) = (r.b.int(0), r.dim(x, third));
-            match k {
-                0 => r.array_op(A::Slice, &[bar, third, zero, m]),
-                _ => {
-                    let n = r.dim(second, third);
-                    r.array_op(A::Slice, &[bar, third, m, n])
-                }
-            }
-        }
-        (A::Gather, 0) => r.array_op(A::Scatter, &[bar, x, second]),
-        (A::Scatter, 0) => {
-            let rows = r.array_op(A::Gather, &[bar, third]);
-            r.array_op(A::ReshapeLike, &[rows, x])
-        }
-        (A::Flip, 0) => r.array_op(A::Flip, &[bar, second]),
-        (A::GatherAlong, 0) => r.array_op(A::ScatterAlong, &[bar, x, second, third]),
-        (A::ScatterAlong, 0) => r.array_op(A::GatherAlong, &[bar, third, args[3]]),
-        (A::LinearRecurrence, _) => {
-            let along = adjoint_recurrence(r, x, bar, third);
-            if k == 1 {
-                return Some(Contribution::Add(along));
-            }
-            let before = before_last(r, y, x, third);
-            let before = r.conj(before);
-            r.mul(before, along)
-        }
-        (A::NormKeep, 0) => {
-            let slope = direction(r.b, x, y);
-            let reach = reach.whole(r.b, y);
-            product(r.b, slope, bar, reach)
-        }
-        (A::BroadcastTo, 0) if is_array(r.b, x) => r.array_op(A::SumLike, &[bar, x]),
-        (A::BroadcastTo, 0) => {
-            let kind = r.b.kind(x).clone();
-            r.b.inst(Op::Sum, &[bar], kind)
-        }
-        (A::SumLike | A::SumKeep, 0) => r.array_op(A::BroadcastTo, &[bar, x]),
-        (
-            A::ReshapeLike | A::Pad | A::Scatter | A::ScatterAlong | A::BroadcastTo | A::SumLike,
-            _,
-        ) => {
-            return Some(Contribution::Zero);
-        }
-        (A::Tril | A::Triu, 0) => r.array_op(op, &[bar, second]),
-        (A::Diagonal, _) => r.array_op(A::DiagonalMatrix, &[bar]),
-        (A::DiagonalMatrix, _) => r.array_op(A::Diagonal, &[bar]),
-        (A::Cumsum, 0) => r.array_op(A::ReverseCumsum, &[bar, second]),
-        (A::ReverseCumsum, 0) => r.array_op(A::Cumsum, &[bar, second]),
-        (A::Prod, _) => {
-            let others = r.array_op(A::ExclusiveProd, &[x]);
-            let others = r.conj(others);
-            r.mul(others, bar)
-        }
-        (A::ExclusiveProd, _) | (A::ProdPairs, 1) => {
-            let x = r.conj(x);
-            r.array_op(A::ProdPairs, &[x, bar])
-        }
-        (A::ProdPairs, _) => {
-            let (x, v) = (r.conj(x), r.conj(second));
-            products::triples(r, x, v, bar)
-        }
-        (A::Norm, _) => {
-            let slope = direction(r.b, x, y);
-            let (bar, reach) = (r.as_in(bar, x), reach.like(r.b, x));
-            product(r.b, slope, bar, reach)
-        }
-        (A::Softmax, 0) => {
-            let along = r.mul(y, bar);
-            let sum = r.array_op(A::SumKeep, &[along, second]);
-            let rest = r.sub(bar, sum);
-            r.mul(y, rest)
-        }
-        (A::Dot, _) => {
-            let other = r.conj(args[1 - k]);
-            r.mul(other, bar)
-        }
-        (A::MatMul, 0) => {
-            let t = r.array_op(A::MatMulNh, &[bar, second]);
-            r.array_op(A::SumLike, &[t, x])
-        }
-        (A::MatMul, _) => {
-            let t = r.array_op(A::MatMulHn, &[x, bar]);
-            r.array_op(A::SumLike, &[t, second])
-        }
-        (A::MatMulNh, 0) => {
-            let t = r.array_op(A::MatMul, &[bar, second]);
-            r.array_op(A::SumLike, &[t, x])
-        }
-        (A::MatMulNh, _) => {
-            let t = r.array_op(A::MatMulHn, &[bar, x]);
-            r.array_op(A::SumLike, &[t, second])
-        }
-        (A::MatMulHn, 0) => {
-            let t = r.array_op(A::MatMulNh, &[second, bar]);
-            r.array_op(A::SumLike, &[t, x])
-        }
-        (A::MatMulHn, _) => {
-            let t = r.array_op(A::MatMul, &[x, bar]);
-            r.array_op(A::SumLike, &[t, second])
-        }
-        (A::TraceProduct, _) => {
-            let other = r.adjoint(args[1 - k]);
-            r.mul(other, bar)
-        }
-        (A::Contract, 0) => {
-            let other = r.conj(second);
-            r.array_op(A::ContractFirst, &[bar, other, x, third])
-        }
-        (A::Contract, _) => {
-            let other = r.conj(x);
-            r.array_op(A::ContractSecond, &[other, bar, second, third])
-        }
-        // In the operands of `contract`: its result, second and first.
-        (A::ContractFirst, 0) => {
-            let other = r.conj(second);
-            r.array_op(A::Contract, &[bar, other, args[3]])
-        }
-        (A::ContractFirst, 1) => {
-            let other = r.conj(x);
-            r.array_op(A::ContractSecond, &[bar, other, second, args[3]])
-        }
-        (A::ContractSecond, 0) => {
-            let other = r.conj(second);
-            r.array_op(A::ContractFirst, &[other, bar, x, args[3]])
-        }
-        (A::ContractSecond, 1) => {
-            let other = r.conj(x);
-            r.array_op(A::Contract, &[other, bar, args[3]])
-        }
-        (A::ContractFirst | A::ContractSecond, _) => return Some(Contribution::Zero),
-        (A::Convolve, _) => r.array_op(A::Correlate, &[bar, args[1 - k]]),
-        (A::Correlate, 0) => r.array_op(A::Convolve, &[bar, second]),
-        (A::Correlate, _) => r.array_op(A::Correlate, &[x, bar]),
-        (A::Fft, _) => r.array_op(A::FftBack, &[bar]),
-        (A::FftBack, _) => r.array_op(A::Fft, &[bar]),
-        (A::Solve, 1) => r.array_op(A::SolveAdjoint, &[x, bar]),
-        (A::SolveAdjoint, 1) => r.array_op(A::Solve, &[x, bar]),
-        (A::Solve, _) => {
-            let b_bar = r.array_op(A::SolveAdjoint, &[x, bar]);
-            let t = r.outer(b_bar, y, x);
-            r.neg(t)
-        }
-        (A::SolveAdjoint, _) => {
-            let b_bar = r.array_op(A::Solve, &[x, bar]);
-            let t = r.outer(y, b_bar, x);
-            r.neg(t)
-        }
-        (A::SolveLower | A::SolveUpper, _) => {
-            let a = r.adjoint(x);
-            let b_bar = r.array_op(factors::mirrored(op), &[a, bar]);
-            if k == 1 {
-                return Some(Contribution::Add(b_bar));
-            }
-            let t = r.outer(b_bar, y, x);
-            let t = factors::triangle(r, op, t);
-            r.neg(t)
-        }
-        (A::Lstsq, _) => least::pull_lstsq(r, [x, second], y, k, bar),
-        (A::Pinv, _) => least::pull_pinv(r, x, y, bar),
-        (A::Inv, _) => {
-            let t = r.array_op(A::MatMulHn, &[y, bar]);
-            let t = r.array_op(A::MatMulNh, &[t, y]);
-            r.neg(t)
-        }
-        (A::Det, _) => {
-            let cofactors = r.array_op(A::Cofactors, &[x]);
-            let cofactors = r.conj(cofactors);
-            r.mul(cofactors, bar)
-        }
-        (A::Cofactors, _) | (A::CofactorsAlong, 1) => {
-            let a = r.conj(x);
-            r.array_op(A::CofactorsAlong, &[a, bar])
-        }
-        (A::CofactorsAlong, _) => {
-            let of = [x, second, y].map(|v| r.conj(v));
-            factors::cofactors_twice(r, of, bar)
-        }
-        (A::LogAbsDet, _) => {
-            let inverse = r.array_op(A::Inv, &[x]);
-            let inverse = r.adjoint(inverse);
-            let factor = r.as_in(bar, x);
-            r.mul(inverse, factor)
-        }
-        (A::SignDet, _) if !r.is_complex(x) => return Some(Contribution::Zero),
-        (A::SignDet, _) => {
-            let inverse = r.array_op(A::Inv, &[x]);
-            let inverse = r.adjoint(inverse);
-            let y = r.conj(y);
-            let turn = r.mul(y, bar);
-            let turn = r.imaginary_part(turn);
-            r.mul(inverse, turn)
-        }
-        (A::Cholesky, _) => {
-            let q = r.array_op(A::MatMulHn, &[y, bar]);
-            let p = r.half_lower(q);
-            let t = r.array_op(A::SolveAdjoint, &[y, p]);
-            let t = r.adjoint(t);
-            // t is now (L^-H P)^H; L^-H of it is S^H.
-            let s = r.array_op(A::SolveAdjoint, &[y, t]);
-            let h = r.adjoint(s);
-            let sum = r.add(s, h);
-            r.half_lower(sum)
-        }
-        (A::Qr, _) => factors::pull_qr(r, x, y, bar),
-        (A::EigenAlong | A::SvdAlong, 1) => return Some(Contribution::Zero),
-        (A::Eigen | A::EigenAlong, _) => {
-            let there = (op == A::Eigen).then(|| reach.whole(r.b, y).value(r.b, bar));
-            eigen::pull_eigen(r, x, y, bar, there)
-        }
-        (A::Spectral, _) => match eigen::pull_spectral(r, args, k, bar) {
-            Some(bar) => bar,
-            None => return Some(Contribution::Zero),
-        },
-        (A::Simple, _) => {
-            let there = reach.whole(r.b, y).value(r.b, bar);
-            eigen::pull_simple(r, [x, second], bar, there)
-        }
-        (A::Svd | A::SvdAlong, _) => {
-            let there = (op == A::Svd).then(|| reach.whole(r.b, y).value(r.b, bar));
-            factors::pull_svd(r, x, y, bar, there)
-        }
-        (A::Expm, _) => {
-            let a = r.adjoint(x);
-            r.array_op(A::ExpmAlong, &[a, bar])
-        }
-        (A::ExpmAlong, 1) => {
-            let a = r.adjoint(x);
-            r.array_op(A::ExpmAlong, &[a, bar])
-        }
-        (A::ExpmAlong, _) => {
-            let (a, e) = (r.adjoint(x), r.adjoint(second));
-            factors::twice_along(r, a, e, bar)
-        }
-        _ => return None,
-    }))
+    let r = &mut RuleBuilder { b, y, reach };
+    let cotangent = pull_by_entry(r, op, args, k, bar)?;
+    Some(cotangent.map_or(Contribution::Zero, Contribution::Add))
+}
+
+/// Emits the tangent of the result; `Some(None)` is zero.
+pub(super) fn push(
+    b: &mut FunctionBuilder,
+    op: ArrayOp,
+    args: &[Value],
+    y: Value,
+    dots: &[Option<Value>],
+    reach: &[Reach],
+) -> Option<Option<Value>> {
+    if op.derivative() == ArrayDerivative::Zero {
+        return Some(None);
+    }
+    let dots: Vec<Option<Value>> =
+        dots.iter().zip(args).map(|(d, &x)| d.map(|d| whole(b, d, x))).collect();
+    let reach = reach.first().copied().unwrap_or(Reach::Always);
+    push_by_entry(&mut RuleBuilder { b, y, reach }, op, args, &dots)
+}
+
+// Tangents of operations that are linear.
+
+/// Emits the operation with the k-th operand replaced by its tangent.
+fn with_tangent(
+    r: &mut RuleBuilder<'_>,
+    op: ArrayOp,
+    args: &[Value],
+    dots: &[Option<Value>],
+    k: usize,
+) -> Option<Value> {
+    let mut args = args.to_vec();
+    args[k] = dots.get(k).copied().flatten()?;
+    Some(r.array_op(op, &args))
+}
+
+/// Emits the operation with both operands replaced by their tangents.
+fn with_both_tangents(
+    r: &mut RuleBuilder<'_>,
+    op: ArrayOp,
+    args: &[Value],
+    dots: &[Option<Value>],
+) -> Option<Value> {
+    let dots = all_of(dots);
+    if dots == [None, None] {
+        return None;
+    }
+    let mut given = args.to_vec();
+    for (k, dot) in dots.into_iter().enumerate() {
+        given[k] = dot.unwrap_or_else(|| {
+            let zero = r.lit(0.0, args[k]);
+            r.array_op(ArrayOp::BroadcastTo, &[zero, args[k]])
+        });
+    }
+    Some(r.array_op(op, &given))
+}
+
+/// Returns the tangents of the first N operands.
+fn all_of<const N: usize>(dots: &[Option<Value>]) -> [Option<Value>; N] {
+    std::array::from_fn(|k| dots.get(k).copied().flatten())
+}
+
+// What the closures of the table call, besides the modules beside and the builder.
+
+/// The (co)tangent is zero.
+fn zero(_: &mut RuleBuilder<'_>, _: Value) -> Option<Value> {
+    None
+}
+
+/// Emits `y (d - sum y d)`: the derivative of `softmax` is symmetric.
+fn softmax_slope(r: &mut RuleBuilder<'_>, axis: Value, d: Value) -> Value {
+    let along = r.mul(r.y, d);
+    let sum = r.array_op(ArrayOp::SumKeep, &[along, axis]);
+    let rest = r.sub(d, sum);
+    r.mul(r.y, rest)
 }
 
 /// Emits all but the last element along an axis of an array that is one longer than `x`.
 fn before_last(r: &mut RuleBuilder<'_>, y: Value, x: Value, axis: Value) -> Value {
-    let (zero, n) = (r.b.int(0), r.dim(x, axis));
-    r.array_op(ArrayOp::Slice, &[y, axis, zero, n])
+    let zero = r.b.int(0);
+    r.slice_like(y, x, axis, zero)
 }
 
 /// Emits `z_k = conj(a_(k+1)) z_(k+1) + y_bar_(k+1)`, from the end on: the cotangent of b in a
@@ -467,206 +314,158 @@ fn adjoint_recurrence(r: &mut RuleBuilder<'_>, a: Value, bar: Value, axis: Value
     r.array_op(ArrayOp::Flip, &[all, axis])
 }
 
-pub(super) fn push(
-    b: &mut FunctionBuilder,
-    op: ArrayOp,
-    args: &[Value],
-    y: Value,
-    dots: &[Option<Value>],
-    reach: &[Reach],
-) -> Option<Option<Value>> {
-    if op.derivative() == ArrayDerivative::Zero {
-        return Some(None);
-    }
-    let dots: Vec<Option<Value>> =
-        dots.iter().zip(args).map(|(d, &x)| d.map(|d| whole(b, d, x))).collect();
-    let r = &mut RuleBuilder { b };
-    let dot = |k: usize| dots.get(k).copied().flatten();
-    // The operand at k replaced by its tangent.
-    let with = |r: &mut RuleBuilder<'_>, k: usize| {
-        let mut args = args.to_vec();
-        args[k] = dot(k)?;
-        Some(r.array_op(op, &args))
-    };
-    match op.derivative() {
-        ArrayDerivative::Zero => Some(None),
-        ArrayDerivative::Linear => Some(with(r, 0)),
-        ArrayDerivative::Bilinear => {
-            let (first, last) = (with(r, 0), with(r, 1));
-            Some(sum(r, first, last))
-        }
-        ArrayDerivative::Joint => {
-            if dot(0).is_none() && dot(1).is_none() {
-                return Some(None);
-            }
-            let mut given = args.to_vec();
-            for k in [0, 1] {
-                given[k] = dot(k).unwrap_or_else(|| {
-                    let zero = r.lit(0.0, args[k]);
-                    r.array_op(ArrayOp::BroadcastTo, &[zero, args[k]])
-                });
-            }
-            Some(Some(r.array_op(op, &given)))
-        }
-        ArrayDerivative::Curved | ArrayDerivative::Steep | ArrayDerivative::Degenerate => {
-            push_curved(r, op, args, y, &dots, reach)
-        }
-    }
-}
+/// The rule of an operand: its cotangent from that of the result, or what its tangent adds to that
+/// of the result. `None` is zero.
+type OperandRule<'a> = &'a dyn Fn(&mut RuleBuilder<'_>, Value) -> Option<Value>;
 
-/// Emits the sum of two tangents; `None` is zero.
-fn sum(r: &mut RuleBuilder<'_>, a: Option<Value>, b: Option<Value>) -> Option<Value> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(r.add(a, b)),
-        (a, b) => a.or(b),
-    }
-}
-
-/// Emits the tangent of the result of an operation that has a rule of its own.
-fn push_curved(
+/// Emits the sum of what the tangents of the operands add.
+fn sum_of(
     r: &mut RuleBuilder<'_>,
-    op: ArrayOp,
-    args: &[Value],
-    y: Value,
+    rules: &[OperandRule<'_>],
     dots: &[Option<Value>],
-    reach: &[Reach],
-) -> Option<Option<Value>> {
-    use ArrayOp as A;
-    let x = args[0];
-    let second = args.get(1).copied().unwrap_or(x);
-    let dot = |k: usize| dots.get(k).copied().flatten();
-    Some(match op {
-        A::ProdPairs => {
-            let moved = dot(0).map(|d| products::triples(r, x, second, d));
-            let along = dot(1).map(|d| r.array_op(op, &[x, d]));
-            sum(r, moved, along)
-        }
-        A::LinearRecurrence => {
-            let moved = dot(0).map(|d| {
-                let before = before_last(r, y, x, args[2]);
-                r.mul(d, before)
-            });
-            let change = sum(r, moved, dot(1));
-            change.map(|c| r.array_op(op, &[x, c, args[2]]))
-        }
-        A::Solve | A::SolveAdjoint => {
-            let moved = dot(0).map(|d| {
-                let d = if op == A::Solve { d } else { r.adjoint(d) };
-                let t = r.apply(d, y);
-                r.neg(t)
-            });
-            let change = sum(r, moved, dot(1));
-            change.map(|c| r.array_op(op, &[x, c]))
-        }
-        A::SolveLower | A::SolveUpper => {
-            let moved = dot(0).map(|d| {
-                let d = factors::triangle(r, op, d);
-                let t = r.apply(d, y);
-                r.neg(t)
-            });
-            let change = sum(r, moved, dot(1));
-            change.map(|c| r.array_op(op, &[x, c]))
-        }
-        A::Lstsq => {
-            let moved = dot(0).map(|d| least::push_lstsq(r, [x, second], y, d));
-            let along = dot(1).map(|d| r.array_op(op, &[x, d]));
-            sum(r, moved, along)
-        }
-        A::CofactorsAlong => {
-            let moved = dot(0).map(|d| factors::cofactors_twice(r, [x, second, y], d));
-            let along = dot(1).map(|d| r.array_op(op, &[x, d]));
-            sum(r, moved, along)
-        }
-        A::Spectral => eigen::push_spectral(r, args, [dot(1), dot(3)]),
-        A::ExpmAlong => {
-            let moved = dot(0).map(|d| factors::twice_along(r, x, second, d));
-            let along = dot(1).map(|d| r.array_op(op, &[x, d]));
-            sum(r, moved, along)
-        }
-        _ => {
-            let Some(d) = dot(0) else { return Some(None) };
-            Some(match op {
-                A::Prod => {
-                    let others = r.array_op(A::ExclusiveProd, &[x]);
-                    r.array_op(A::Dot, &[others, d])
-                }
-                A::ExclusiveProd => r.array_op(A::ProdPairs, &[x, d]),
-                A::Norm => {
-                    let x = r.conj(x);
-                    let along = r.array_op(A::Dot, &[x, d]);
-                    let along =
-                        if r.is_complex(along) { r.b.mixed(Mixed::Re, &[along]) } else { along };
-                    let dot = r.b.lifted(Op::Real2(Real2::Ratio), &[along, y], Kind::Real);
-                    match reach.first().copied().unwrap_or(Reach::Always) {
-                        Reach::Always => dot,
-                        reach => {
-                            let there = reach.value(r.b, d);
-                            let there = everywhere(r.b, there, dot);
-                            r.b.number2(Number2::Guard, dot, there)
-                        }
-                    }
-                }
-                A::NormKeep => {
-                    let along = r.mul(x, d);
-                    let along = r.array_op(A::SumKeep, &[along, second]);
-                    let dot = r.b.lifted(Op::Real2(Real2::Ratio), &[along, y], Kind::Real);
-                    match reach.first().copied().unwrap_or(Reach::Always) {
-                        Reach::Always => dot,
-                        reach => {
-                            let there = reach.value(r.b, d);
-                            let there = r.array_op(A::ReshapeLike, &[there, x]);
-                            let there = r.array_op(A::SumKeep, &[there, second]);
-                            r.b.number2(Number2::Guard, dot, there)
-                        }
-                    }
-                }
-                A::Softmax => {
-                    let along = r.mul(y, d);
-                    let sum = r.array_op(A::SumKeep, &[along, second]);
-                    let rest = r.sub(d, sum);
-                    r.mul(y, rest)
-                }
-                A::Inv => {
-                    let t = r.array_op(A::MatMul, &[y, d]);
-                    let t = r.array_op(A::MatMul, &[t, y]);
-                    r.neg(t)
-                }
-                A::Det => {
-                    let cofactors = r.array_op(A::Cofactors, &[x]);
-                    r.array_op(A::Dot, &[cofactors, d])
-                }
-                A::Cofactors => r.array_op(A::CofactorsAlong, &[x, d]),
-                A::LogAbsDet => {
-                    let inverse = r.array_op(A::Inv, &[x]);
-                    let trace = r.array_op(A::TraceProduct, &[inverse, d]);
-                    if r.is_complex(x) { r.b.mixed(Mixed::Re, &[trace]) } else { trace }
-                }
-                A::SignDet if !r.is_complex(x) => return Some(None),
-                A::SignDet => {
-                    let inverse = r.array_op(A::Inv, &[x]);
-                    let trace = r.array_op(A::TraceProduct, &[inverse, d]);
-                    let turn = r.imaginary_part(trace);
-                    r.mul(y, turn)
-                }
-                A::Cholesky => {
-                    let lower = r.half_lower(d);
-                    let upper = r.adjoint(lower);
-                    let h = r.add(lower, upper);
-                    // L^-1 H L^-H, by solving twice; H and the result are Hermitian.
-                    let t = r.array_op(A::Solve, &[y, h]);
-                    let t = r.adjoint(t);
-                    let t = r.array_op(A::Solve, &[y, t]);
-                    let p = r.half_lower(t);
-                    r.array_op(A::MatMul, &[y, p])
-                }
-                A::Qr => factors::push_qr(r, x, y, d),
-                A::Eigen | A::EigenAlong => eigen::push_eigen(r, x, y, d, op == A::EigenAlong),
-                A::Svd | A::SvdAlong => factors::push_svd(r, x, y, d, op == A::SvdAlong),
-                A::Simple => d,
-                A::Expm => r.array_op(A::ExpmAlong, &[x, d]),
-                A::Pinv => least::push_pinv(r, x, y, d),
-                _ => return None,
-            })
-        }
+) -> Option<Value> {
+    rules.iter().zip(dots).fold(None, |sum, (rule, dot)| {
+        let term = dot.and_then(|dot| rule(r, dot));
+        r.sum(sum, term)
     })
+}
+
+// These call closures of the table, and tell the compiler what their parameters are.
+
+fn call<R: Into<Option<Value>>>(
+    r: &mut RuleBuilder<'_>,
+    d: Value,
+    rule: impl FnOnce(&mut RuleBuilder<'_>, Value) -> R,
+) -> Option<Value> {
+    rule(r, d).into()
+}
+
+fn pull_any<R: Into<Option<Value>>>(
+    r: &mut RuleBuilder<'_>,
+    k: usize,
+    bar: Value,
+    rule: impl FnOnce(&mut RuleBuilder<'_>, usize, Value) -> R,
+) -> Option<Value> {
+    rule(r, k, bar).into()
+}
+
+fn push_all<const N: usize>(
+    r: &mut RuleBuilder<'_>,
+    dots: &[Option<Value>],
+    rule: impl FnOnce(&mut RuleBuilder<'_>, [Option<Value>; N]) -> Option<Value>,
+) -> Option<Value> {
+    rule(r, all_of(dots))
+}
+
+// What an entry says of each direction, for each derivative that it may state.
+
+macro_rules! pull {
+    (($r:ident, $k:ident, $bar:ident) Zero) => {
+        None
+    };
+    (($r:ident, $k:ident, $bar:ident) $derivative:ident
+        pull: [$($rule:expr),* $(,)?], $(push: $push:expr,)?) => {{
+        let rules: &[OperandRule<'_>] = &[$(&|r, bar| call(r, bar, $rule)),*];
+        rules.get($k).map(|rule| rule($r, $bar))
+    }};
+    (($r:ident, $k:ident, $bar:ident) $derivative:ident
+        pull: $rule:expr, $(push: $push:expr,)?) => {
+        Some(pull_any($r, $k, $bar, $rule))
+    };
+}
+macro_rules! push {
+    (($r:ident, $op:ident, $args:ident, $dots:ident) Zero) => {
+        None
+    };
+    (($r:ident, $op:ident, $args:ident, $dots:ident) Linear pull: $pull:expr,) => {
+        with_tangent($r, $op, $args, $dots, 0)
+    };
+    (($r:ident, $op:ident, $args:ident, $dots:ident) Bilinear pull: $pull:expr,) => {{
+        let (first, last) =
+            (with_tangent($r, $op, $args, $dots, 0), with_tangent($r, $op, $args, $dots, 1));
+        $r.sum(first, last)
+    }};
+    (($r:ident, $op:ident, $args:ident, $dots:ident) Joint pull: $pull:expr,) => {
+        with_both_tangents($r, $op, $args, $dots)
+    };
+    (($r:ident, $op:ident, $args:ident, $dots:ident) $derivative:ident
+        pull: $pull:expr, push: [$($rule:expr),* $(,)?],) => {
+        sum_of($r, &[$(&|r, dot| call(r, dot, $rule)),*], $dots)
+    };
+    (($r:ident, $op:ident, $args:ident, $dots:ident) $derivative:ident
+        pull: $pull:expr, push: $rule:expr,) => {
+        push_all($r, $dots, $rule)
+    };
+}
+
+macro_rules! rules {
+    ($($op:ident $name:ident ($($operand:ident: $sort:ident),*) -> $result:ident
+        $(, earlier $earlier:ident)? {
+            doc: $doc:literal,
+            shape: $shape:expr, class: $class:expr,
+            elements: $elements:ident, used: $used:expr, derivative: $derivative:ident,
+            failure: $failure:ident, work: $work:expr,
+            value: $form:ident($($value:tt)*),
+            $($rules:tt)*
+        })*) => {
+        /// Emits the cotangent of the k-th operand; `Some(None)` is zero.
+        #[allow(unused_variables, reason = "few rules read all operands")]
+        fn pull_by_entry(
+            r: &mut RuleBuilder<'_>,
+            op: ArrayOp,
+            args: &[Value],
+            k: usize,
+            bar: Value,
+        ) -> Option<Option<Value>> {
+            use ArrayOp::*;
+            match op {
+                $(ArrayOp::$op => {
+                    let &[$($operand),*] = args else { return None };
+                    pull!((r, k, bar) $derivative $($rules)*)
+                })*
+            }
+        }
+
+        /// Emits the tangent of the result; `Some(None)` is zero.
+        #[allow(unused_variables, reason = "few rules read all operands")]
+        fn push_by_entry(
+            r: &mut RuleBuilder<'_>,
+            op: ArrayOp,
+            args: &[Value],
+            dots: &[Option<Value>],
+        ) -> Option<Option<Value>> {
+            use ArrayOp::*;
+            match op {
+                $(ArrayOp::$op => {
+                    let &[$($operand),*] = args else { return None };
+                    Some(push!((r, op, args, dots) $derivative $($rules)*))
+                })*
+            }
+        }
+    };
+}
+for_each_array_op!(rules);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::Param;
+
+    #[test]
+    fn each_operand_has_its_rule() {
+        for &op in ArrayOp::ALL.iter().filter(|op| op.is_differentiable()) {
+            let kind = |k| op.hint(k).unwrap_or(Kind::Array(Element::Real));
+            let mut kinds: Vec<Kind> = (0..op.arity()).map(kind).collect();
+            kinds.push(op.result(&kinds).unwrap());
+            let params = kinds.iter().map(|kind| Param::new("x", kind.clone())).collect();
+            let mut b = FunctionBuilder::new("f", params, Kind::Real);
+            let params = b.params().to_vec();
+            let (&bar, args) = params.split_last().unwrap();
+            let y = b.on_arrays(op, args);
+            for k in (0..args.len()).filter(|&k| kinds[k].is_differentiable()) {
+                let rule = pull(&mut b, op, args, y, k, bar, Reach::Always);
+                assert!(rule.is_some(), "{op:?}, operand {k}");
+            }
+        }
+    }
 }

@@ -21,9 +21,6 @@ use crate::{
 use super::arrays::RuleBuilder;
 
 impl RuleBuilder<'_> {
-    fn real(&mut self, x: Value) -> Value {
-        if self.is_complex(x) { self.b.mixed(Mixed::Re, &[x]) } else { x }
-    }
     /// Emits 1 where a real number is not zero, 0 where it is.
     fn is_there(&mut self, x: Value) -> Value {
         let kind = self.b.kind(x).clone();
@@ -162,13 +159,12 @@ fn hermitian(r: &mut RuleBuilder<'_>, x: Value) -> Value {
 pub(super) fn pull_eigen(
     r: &mut RuleBuilder<'_>,
     x: Value,
-    y: Value,
     bar: Value,
     there: Option<Value>,
 ) -> Value {
     let zero = r.b.int(0);
     let n = r.dim(x, zero);
-    let y = r.simple(y, SimplicityCheck::Eigen);
+    let y = r.simple(r.y, SimplicityCheck::Eigen);
     let (w, v) = split(r, y, n);
     let (w_bar, v_bar) = split(r, bar, n);
     let w_bar = r.array_op(A::DropAxis, &[w_bar, zero]);
@@ -195,7 +191,6 @@ pub(super) fn pull_eigen(
 pub(super) fn push_eigen(
     r: &mut RuleBuilder<'_>,
     x: Value,
-    y: Value,
     d: Value,
     is_along_another: bool,
 ) -> Value {
@@ -206,12 +201,12 @@ pub(super) fn push_eigen(
         let m = r.array_op(A::MatMulHn, &[v, d]);
         r.array_op(A::MatMul, &[m, v])
     };
-    let (_, v) = split(r, y, n);
+    let (_, v) = split(r, r.y, n);
     let m = along(r, v);
     let w_dot = r.array_op(A::Diagonal, &[m]);
     let w_dot = r.real_part(w_dot);
     let w_dot = r.array_op(A::InsertAxis, &[w_dot, zero]);
-    let y = r.simple(y, SimplicityCheck::EigenUsed);
+    let y = r.simple(r.y, SimplicityCheck::EigenUsed);
     let (w, v) = split(r, y, n);
     let m = along(r, v);
     let mut f = r.inverse_gaps(w);
@@ -224,12 +219,8 @@ pub(super) fn push_eigen(
 }
 
 /// Emits the cotangent that flows back through `simple`.
-pub(super) fn pull_simple(
-    r: &mut RuleBuilder<'_>,
-    [y, k]: [Value; 2],
-    bar: Value,
-    there: Value,
-) -> Value {
+pub(super) fn pull_simple(r: &mut RuleBuilder<'_>, [y, k]: [Value; 2], bar: Value) -> Value {
+    let there = r.reach_of(bar);
     let k = match r.b.maker(k) {
         Some((Op::Int(k), _)) => k,
         _ => SimplicityCheck::Svd as i64,
@@ -294,11 +285,10 @@ fn beside(
 /// follows from these.
 pub(super) fn pull_spectral(
     r: &mut RuleBuilder<'_>,
-    args: &[Value],
+    [x, y, d, slope]: [Value; 4],
     k: usize,
     bar: Value,
 ) -> Option<Value> {
-    let &[_, x, y, d, slope] = args else { return None };
     let y = r.simple(y, SimplicityCheck::Eigen);
     let [change, inside] = beside(r, [x, y, d, slope], bar, true);
     match k {
@@ -311,24 +301,20 @@ pub(super) fn pull_spectral(
 /// Emits the tangent of a function of a matrix.
 pub(super) fn push_spectral(
     r: &mut RuleBuilder<'_>,
-    args: &[Value],
-    dots: [Option<Value>; 2],
+    [x, y, d, slope]: [Value; 4],
+    [x_dot, d_dot]: [Option<Value>; 2],
 ) -> Option<Value> {
-    let &[_, x, y, d, slope] = args else { return None };
     let zero = r.b.int(0);
     let y = r.simple(y, SimplicityCheck::Eigen);
-    let moved = dots[0].map(|dot| {
+    let moved = x_dot.map(|dot| {
         let dot = hermitian(r, dot);
         beside(r, [x, y, d, slope], dot, false)[0]
     });
-    let along = dots[1].map(|dot| {
+    let along = d_dot.map(|dot| {
         let n = r.dim(x, zero);
         let (_, v) = split(r, y, n);
         let t = r.mul(v, dot);
         r.array_op(A::MatMulNh, &[t, v])
     });
-    match (moved, along) {
-        (Some(a), Some(b)) => Some(r.add(a, b)),
-        (a, b) => a.or(b),
-    }
+    r.sum(moved, along)
 }

@@ -1,5 +1,5 @@
-//! Rules of `qr` and `svd`, and parts of those of triangles, of cofactors and of the exponential,
-//! in the notation of [`arrays`](super::arrays).
+//! Rules of `solve`, `signdet`, `cholesky`, `qr` and `svd`, and parts of those of cofactors and of
+//! the exponential, in the notation of [`arrays`](super::arrays).
 //!
 //! Of `A = Q R`, `Q^H dQ` is skew and `dR R^-1` is an upper triangle with a real diagonal, so both
 //! follow from `Q^H dA R^-1`, their sum. Of `A = U diag(s) V^H`, `U^H dU` and `V^H dV` are skew;
@@ -36,8 +36,8 @@ fn upper_and(r: &mut RuleBuilder<'_>, x: Value, other: Value) -> Value {
 }
 
 /// Emits the cotangent of the operand of `qr`.
-pub(super) fn pull_qr(r: &mut RuleBuilder<'_>, a: Value, y: Value, bar: Value) -> Value {
-    let ((q, up), (q_bar, up_bar)) = (halves(r, a, y), halves(r, a, bar));
+pub(super) fn pull_qr(r: &mut RuleBuilder<'_>, a: Value, bar: Value) -> Value {
+    let ((q, up), (q_bar, up_bar)) = (halves(r, a, r.y), halves(r, a, bar));
     let n = r.array_op(A::MatMulNh, &[up_bar, up]);
     let turned = r.array_op(A::MatMulHn, &[q, q_bar]);
     let n = r.sub(n, turned);
@@ -53,9 +53,9 @@ pub(super) fn pull_qr(r: &mut RuleBuilder<'_>, a: Value, y: Value, bar: Value) -
 }
 
 /// Emits the tangent of `qr`.
-pub(super) fn push_qr(r: &mut RuleBuilder<'_>, a: Value, y: Value, d: Value) -> Value {
+pub(super) fn push_qr(r: &mut RuleBuilder<'_>, a: Value, d: Value) -> Value {
     let (zero, back) = (r.b.int(0), r.b.int(-1));
-    let (q, up) = halves(r, a, y);
+    let (q, up) = halves(r, a, r.y);
     let d = r.adjoint(d);
     let w = r.array_op(A::SolveAdjoint, &[up, d]);
     let w = r.adjoint(w);
@@ -89,14 +89,102 @@ pub(super) fn cofactors_twice(r: &mut RuleBuilder<'_>, [a, e, y]: [Value; 3], f:
 }
 
 /// Returns the operation for the adjoint of a triangular matrix.
-pub(super) fn mirrored(op: A) -> A {
+fn mirrored(op: A) -> A {
     if op == A::SolveLower { A::SolveUpper } else { A::SolveLower }
 }
 
 /// Emits the triangle that an operation reads.
-pub(super) fn triangle(r: &mut RuleBuilder<'_>, op: A, x: Value) -> Value {
+fn triangle(r: &mut RuleBuilder<'_>, op: A, x: Value) -> Value {
     let zero = r.b.int(0);
     r.array_op(if op == A::SolveLower { A::Tril } else { A::Triu }, &[x, zero])
+}
+
+/// Emits the cotangent of an operand of `solve_lower` or `solve_upper`.
+pub(super) fn pull_triangular(
+    r: &mut RuleBuilder<'_>,
+    op: A,
+    a: Value,
+    k: usize,
+    bar: Value,
+) -> Value {
+    let adjoint = r.adjoint(a);
+    let b_bar = r.array_op(mirrored(op), &[adjoint, bar]);
+    if k == 1 {
+        return b_bar;
+    }
+    let t = r.outer(b_bar, r.y, a);
+    let t = triangle(r, op, t);
+    r.neg(t)
+}
+
+/// Emits the tangent of the solution of a system of equations: that of `B_dot - A_dot X`.
+pub(super) fn push_solve(
+    r: &mut RuleBuilder<'_>,
+    op: A,
+    a: Value,
+    [a_dot, b_dot]: [Option<Value>; 2],
+) -> Option<Value> {
+    let moved = a_dot.map(|d| {
+        let d = match op {
+            A::SolveAdjoint => r.adjoint(d),
+            A::SolveLower | A::SolveUpper => triangle(r, op, d),
+            _ => d,
+        };
+        let t = r.apply(d, r.y);
+        r.neg(t)
+    });
+    let change = r.sum(moved, b_dot)?;
+    Some(r.array_op(op, &[a, change]))
+}
+
+/// Emits the cotangent of the operand of `signdet`; that of a real one is zero.
+pub(super) fn pull_sign_det(r: &mut RuleBuilder<'_>, a: Value, bar: Value) -> Option<Value> {
+    if !r.is_complex(a) {
+        return None;
+    }
+    let inverse = r.array_op(A::Inv, &[a]);
+    let inverse = r.adjoint(inverse);
+    let y = r.conj(r.y);
+    let turn = r.mul(y, bar);
+    let turn = r.imaginary_part(turn);
+    Some(r.mul(inverse, turn))
+}
+
+/// Emits the tangent of `signdet`; that of a real one is zero.
+pub(super) fn push_sign_det(r: &mut RuleBuilder<'_>, a: Value, d: Value) -> Option<Value> {
+    if !r.is_complex(a) {
+        return None;
+    }
+    let inverse = r.array_op(A::Inv, &[a]);
+    let trace = r.array_op(A::TraceProduct, &[inverse, d]);
+    let turn = r.imaginary_part(trace);
+    Some(r.mul(r.y, turn))
+}
+
+/// Emits the cotangent of the operand of `cholesky`.
+pub(super) fn pull_cholesky(r: &mut RuleBuilder<'_>, bar: Value) -> Value {
+    let q = r.array_op(A::MatMulHn, &[r.y, bar]);
+    let p = r.half_lower(q);
+    let t = r.array_op(A::SolveAdjoint, &[r.y, p]);
+    let t = r.adjoint(t);
+    // t is now (L^-H P)^H; L^-H of it is S^H.
+    let s = r.array_op(A::SolveAdjoint, &[r.y, t]);
+    let h = r.adjoint(s);
+    let sum = r.add(s, h);
+    r.half_lower(sum)
+}
+
+/// Emits the tangent of `cholesky`.
+pub(super) fn push_cholesky(r: &mut RuleBuilder<'_>, d: Value) -> Value {
+    let lower = r.half_lower(d);
+    let upper = r.adjoint(lower);
+    let h = r.add(lower, upper);
+    // L^-1 H L^-H, by solving twice; H and the result are Hermitian.
+    let t = r.array_op(A::Solve, &[r.y, h]);
+    let t = r.adjoint(t);
+    let t = r.array_op(A::Solve, &[r.y, t]);
+    let p = r.half_lower(t);
+    r.array_op(A::MatMul, &[r.y, p])
 }
 
 /// Emits the derivative of `expm_along(a, e)` along `f` of `a`.
@@ -173,18 +261,17 @@ fn outside(r: &mut RuleBuilder<'_>, inverse: Value, x: Value, q: Value, p: Value
 pub(super) fn push_svd(
     r: &mut RuleBuilder<'_>,
     a: Value,
-    y: Value,
     d: Value,
     is_along_another: bool,
 ) -> Value {
     let zero = r.b.int(0);
-    let [_, u, v] = split(r, a, y);
+    let [_, u, v] = split(r, a, r.y);
     let along = r.array_op(A::MatMul, &[d, v]);
     let p = r.array_op(A::MatMulHn, &[u, along]);
     let s_dot = r.array_op(A::Diagonal, &[p]);
     let s_dot = r.real_part(s_dot);
     let s_dot = r.array_op(A::InsertAxis, &[s_dot, zero]);
-    let y = r.simple(y, SimplicityCheck::SvdUsed);
+    let y = r.simple(r.y, SimplicityCheck::SvdUsed);
     let SvdTerms { s, u, v, mut gaps, sums, inverse } = parts(r, a, y);
     if is_along_another {
         gaps = r.nan_for_all_degenerate_pairs(gaps, s);
@@ -208,11 +295,10 @@ pub(super) fn push_svd(
 pub(super) fn pull_svd(
     r: &mut RuleBuilder<'_>,
     a: Value,
-    y: Value,
     bar: Value,
     there: Option<Value>,
 ) -> Value {
-    let y = r.simple(y, SimplicityCheck::Svd);
+    let y = r.simple(r.y, SimplicityCheck::Svd);
     let SvdTerms { s, u, v, mut gaps, sums, mut inverse } = parts(r, a, y);
     if let Some(there) = there {
         let [of_values, of_u, of_v] = split(r, a, there);

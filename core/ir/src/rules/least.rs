@@ -18,7 +18,8 @@ fn rest(r: &mut RuleBuilder<'_>, x: Value, a: Value, y: Value) -> Value {
 }
 
 /// Emits the cotangent of the operand of `pinv`.
-pub(super) fn pull_pinv(r: &mut RuleBuilder<'_>, a: Value, y: Value, bar: Value) -> Value {
+pub(super) fn pull_pinv(r: &mut RuleBuilder<'_>, a: Value, bar: Value) -> Value {
+    let y = r.y;
     let t = r.array_op(A::MatMulHn, &[y, bar]);
     let along = r.array_op(A::MatMulNh, &[t, y]);
     // Y_bar^H Y Y^H, without its part A Y …
@@ -36,7 +37,8 @@ pub(super) fn pull_pinv(r: &mut RuleBuilder<'_>, a: Value, y: Value, bar: Value)
 }
 
 /// Emits the tangent of `pinv`.
-pub(super) fn push_pinv(r: &mut RuleBuilder<'_>, a: Value, y: Value, d: Value) -> Value {
+pub(super) fn push_pinv(r: &mut RuleBuilder<'_>, a: Value, d: Value) -> Value {
+    let y = r.y;
     let t = r.array_op(A::MatMul, &[y, d]);
     let along = r.array_op(A::MatMul, &[t, y]);
     // Y Y^H A_dot^H, and A_dot^H Y^H Y
@@ -65,7 +67,6 @@ fn columns(r: &mut RuleBuilder<'_>, x: Value, a: Value, axis: i64) -> Value {
 pub(super) fn pull_lstsq(
     r: &mut RuleBuilder<'_>,
     [a, b]: [Value; 2],
-    x: Value,
     k: usize,
     bar: Value,
 ) -> Value {
@@ -74,7 +75,7 @@ pub(super) fn pull_lstsq(
     if k == 1 {
         return b_bar;
     }
-    let (x, x_bar) = (columns(r, x, a, 1), columns(r, bar, a, 1));
+    let (x, x_bar) = (columns(r, r.y, a, 1), columns(r, bar, a, 1));
     let (b, b_bar) = (columns(r, b, a, 0), columns(r, b_bar, a, 0));
     let along = r.array_op(A::MatMulNh, &[b_bar, x]);
     let misfit = rest(r, b, a, x);
@@ -90,9 +91,9 @@ pub(super) fn pull_lstsq(
 }
 
 /// Emits the tangent of `lstsq` by its matrix.
-pub(super) fn push_lstsq(r: &mut RuleBuilder<'_>, [a, b]: [Value; 2], y: Value, d: Value) -> Value {
+pub(super) fn push_lstsq(r: &mut RuleBuilder<'_>, [a, b]: [Value; 2], d: Value) -> Value {
     let adjoint = r.adjoint(a);
-    let (x, b) = (columns(r, y, a, 1), columns(r, b, a, 0));
+    let (x, b) = (columns(r, r.y, a, 1), columns(r, b, a, 0));
     let misfit = rest(r, b, a, x);
     // A^+ (A^+^H A_dot^H (b - A x) - A_dot x)
     let turned = r.array_op(A::MatMulHn, &[d, misfit]);
@@ -105,5 +106,5 @@ pub(super) fn push_lstsq(r: &mut RuleBuilder<'_>, [a, b]: [Value; 2], y: Value, 
     let seen = r.array_op(A::Lstsq, &[a, seen]);
     let unseen = r.sub(source, seen);
     let sum = r.add(moved, unseen);
-    r.array_op(A::ReshapeLike, &[sum, y])
+    r.array_op(A::ReshapeLike, &[sum, r.y])
 }

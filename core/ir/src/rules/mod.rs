@@ -33,6 +33,7 @@ mod elements;
 mod emit;
 mod factors;
 mod least;
+mod norms;
 mod partials;
 mod piecewise;
 mod products;

@@ -3,9 +3,9 @@
 //! Operations on numbers work element by element on arrays as they are (`add`, `sin`, …, with
 //! [broadcasting](crate::array)); the operations here see arrays as wholes. Each is linear, or its
 //! derivative is written with operations of both tables, so derivatives of any order stay inside
-//! them. The rules are in [`rules`](crate::rules), the values in [`array`](crate::array).
+//! them. [`array`](crate::array) computes the values, [`rules`](crate::rules) applies the rules.
 //!
-//! The table has an entry for each, which states all that is known of it but its derivative rules:
+//! The table has an entry for each, which states all that is known of it:
 //!
 //! ```text
 //! ┌ variant
@@ -20,6 +20,7 @@
 //!         |x| x.count(&[x.list().len(), x.a().len() / x.a().shape()[0].max(1)]),
 //!         |x, out| array::gather(x.a(), x.list(), out)
 //!     ),
+//!     pull: [|r, bar| r.array_op(Scatter, &[bar, x, indices])],
 //! }
 //! ```
 //!
@@ -43,10 +44,17 @@
 //! | `failure` | whether known shapes and ints rule out that it fails |
 //! | `work` | floating-point operations and cost |
 //! | `value` | how the result is made: see `values.rs` |
+//! | `pull` | the cotangents of the operands: closures that emit them from that of the result |
+//! | `push` | the tangent of the result: closures that emit what those of the operands add to it |
 //!
-//! `facts.rs` explains the words of those from `class` to `work`. Shapes are known when a program
-//! runs. Shapes that do not fit are an error, which names the operation, the shapes and the
-//! position in the source. Axes are counted from 0.
+//! `facts.rs` explains the words of those from `class` to `work`. There is no `pull` where
+//! `derivative` is `Zero`, and a `push` only where it is `Curved`, `Steep` or `Degenerate`. Each is
+//! a list of closures, one for each operand that is not of ints, or `zero` where the (co)tangent is
+//! that; or one closure for all operands, which gets the number of the operand, or the tangents of
+//! all. The operands have their names there, and the result is `r.y`.
+//!
+//! Shapes are known when a program runs. Shapes that do not fit are an error, which names the
+//! operation, the shapes and the position in the source. Axes are counted from 0.
 
 #[macro_use]
 mod table;
@@ -95,6 +103,7 @@ macro_rules! array_ops {
             elements: $elements:ident, used: $used:expr, derivative: $derivative:ident,
             failure: $failure:ident, work: $work:expr,
             value: $form:ident($($value:tt)*),
+            $($rules:tt)*
         })*) => {
         /// An operation on whole arrays.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -212,6 +212,7 @@ macro_rules! values {
         elements: $elements:ident, used: $used:expr, derivative: $derivative:ident,
         failure: $failure:ident, work: $work:expr,
         value: $form:ident($($value:tt)*),
+        $($rules:tt)*
     })*) => {
         impl ArrayOp {
             /// Returns how the result is made.
