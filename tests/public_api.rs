@@ -64,6 +64,8 @@ fn lists_show_what_is_public() {
         #[cfg(test)] mod tests { pub fn never() {} }
         mod written { #[macro_export] macro_rules! seen { () => {} } macro_rules! unseen { () => {} } }
         pub use inner::Gone;
+        mod all { pub fn every() {} pub(super) fn near() {} #[doc(hidden)] pub fn unlisted() {} }
+        pub use all::*;
         pub trait Walks { fn walk(&self) -> bool { true } }";
     fs::write(folder.join("lib.rs"), lib).unwrap();
     let inner = "pub mod deep; pub struct Shown { pub a: f64, b: u8 } pub struct Other;
@@ -74,6 +76,7 @@ fn lists_show_what_is_public() {
     let found = list(&Module::read(&folder.join("lib.rs"), &["p".to_owned()]));
     fs::remove_dir_all(folder).unwrap();
     let expected = "p: enum Renamed { A, B(u8), C { x: f64 } }
+p: fn every()
 p: macro seen!
 p: struct Shown { a: f64, .. }
 p: trait Walks
@@ -190,20 +193,32 @@ fn list(root: &Module) -> String {
     lines.into_iter().chain(implemented).map(|line| line + "\n").collect()
 }
 
-/// The items that users find at a public module.
+/// The items that users find at a public module, and at those inside it.
 fn items_of(module: &Module, root: &Module, lines: &mut BTreeSet<String>) {
-    let at = module.path.join("::");
+    items_at(&module.path.join("::"), module, root, lines);
+    for (is_public, child) in module.children.values() {
+        if *is_public {
+            items_of(child, root, lines);
+        }
+    }
+}
+
+/// The items of a module, which users find at this place.
+fn items_at(at: &str, module: &Module, root: &Module, lines: &mut BTreeSet<String>) {
     for item in &module.items {
         if let Item::Use(used) = item {
             if is_public(&used.vis) && !is_hidden(&used.attrs) {
                 uses(&used.tree, &mut Vec::new(), &mut |path, name, shown| {
                     let from = module.find(root, path);
+                    if let (Some(from), "*") = (from, name) {
+                        return items_at(at, from, root, lines);
+                    }
                     // From another crate or a public module: that it is here. From a private one:
                     // what it is.
                     match from.and_then(|m| {
                         m.items.iter().find(|item| name_of(item).as_deref() == Some(name))
                     }) {
-                        Some(item) => describe(item, shown, &at, lines),
+                        Some(item) => describe(item, shown, at, lines),
                         None => {
                             let renamed =
                                 if name == shown { String::new() } else { format!(" as {shown}") };
@@ -214,12 +229,7 @@ fn items_of(module: &Module, root: &Module, lines: &mut BTreeSet<String>) {
                 });
             }
         } else {
-            describe(item, "", &at, lines);
-        }
-    }
-    for (is_public, child) in module.children.values() {
-        if *is_public {
-            items_of(child, root, lines);
+            describe(item, "", at, lines);
         }
     }
 }
