@@ -58,7 +58,7 @@ pub fn lists(labels: &[i64], first: usize, second: usize) -> Option<[&[i64]; 3]>
 
 /// Returns the name of the operation as the labels were written: `einsum` has three lists.
 #[doc(hidden)]
-pub fn name(op: &'static str, labels: &[i64]) -> &'static str {
+pub fn contraction(op: &'static str, labels: &[i64]) -> &'static str {
     if labels.contains(&BETWEEN) { "einsum" } else { op }
 }
 
@@ -143,7 +143,7 @@ pub fn contract<S: Conj>(
     limit: usize,
     out: &mut Array<S>,
 ) -> Result<(), ArrayError> {
-    let op = name(which.op(), labels);
+    let op = contraction(which.op(), labels);
     let [first, second, result] = split(which, a, b, like, labels)?;
     let (p, q, o) = match which {
         Contracted::Result => (first, second, result),
@@ -228,7 +228,7 @@ fn split<'a, S>(
     let lists =
         lists(labels, first, second).filter(|[.., o]| result.is_none_or(|rank| o.len() == rank));
     lists.ok_or_else(|| ArrayError::Labels {
-        op: name(which.op(), labels),
+        op: contraction(which.op(), labels),
         labels: labels.to_vec(),
         expected: LISTS,
         given: [first, second],

@@ -49,49 +49,29 @@ use std::{
     ops::{Deref, DerefMut},
 };
 
-pub use axis::{arg_extreme_axis, flip, gather_along, linear_recurrence, norm_keep, scatter_along};
-pub use cofactors::{cofactors, cofactors_along};
-#[doc(hidden)]
-pub use contract::{BETWEEN, LISTS, contract_work, lists, name as contraction};
-pub use contract::{Contracted, contract};
-pub use decompose::cholesky;
+// What is `pub` in these modules is public; what is for their neighbours alone is `pub(super)`.
+pub use axis::*;
+pub use cofactors::*;
+pub use contract::*;
+pub use decompose::*;
+// One by one, for its neighbours use a `dot` and a `diagonal` of its own.
 #[doc(hidden)]
 pub use eigen::spectral_order;
 pub use eigen::{eigh, eigh_along, spectral};
-pub use error::ArrayError;
-pub use exponential::{expm, expm_along};
-pub use fourier::{FftPlans, fft};
-#[doc(hidden)]
-pub use index::{append, cut_off, reshaped};
-pub use index::{
-    broadcast_to, concat, diagonal, diagonal_matrix, drop_axis, dynamic_update_slice, gather,
-    insert_axis, pad, permute, reshape, reshape_like, scatter, slice, transpose, triangle,
-};
-pub use least::{lstsq, pinv};
-pub use orthogonal::qr;
-#[doc(hidden)]
-pub use product::matmul_shape;
-pub use product::{convolve, correlate, matmul, trace_product};
-pub use random::random;
-#[doc(hidden)]
-pub use random::random_shape;
-#[doc(hidden)]
-pub use reduce::reduced;
-pub use reduce::{
-    arg_extreme, argsort, cumulative_sum, exclusive_products, norm, product, product_pairs, shift,
-    shift_keep, softmax, step, sum_keep, sum_like,
-};
-#[doc(hidden)]
-pub use shape::{ChunkSource, MAX_ELEMENTS, Repeated, RunCopy, checked_count};
-pub use shape::{
-    Shape, Strided, axis_split, broadcast, checked_axis, count, flat_index, indices_text,
-};
-pub use singular::{svd, svd_along};
-pub use solve::{determinant, inverse, log_abs_determinant, sign_of_determinant, solve};
-#[doc(hidden)]
-pub use sum::{AT_ONCE, add_runs, dot_of, sum_on};
-pub use sum::{dot, sum};
-pub use triangular::solve_triangular;
+pub use error::*;
+pub use exponential::*;
+pub use fourier::*;
+pub use index::*;
+pub use least::*;
+pub use orthogonal::*;
+pub use product::*;
+pub use random::*;
+pub use reduce::*;
+pub use shape::*;
+pub use singular::*;
+pub use solve::*;
+pub use sum::*;
+pub use triangular::*;
 
 /// Numbers with a shape. It reads as the slice of its elements in row-major order.
 #[derive(Clone, PartialEq, Debug)]
