@@ -553,6 +553,27 @@ fn every_file_of_tests_belongs_to_a_program() {
     }
 }
 
+/// Files and folders that a page names in backticks, but for patterns (`core/tests/NAME.rs`).
+fn named_paths(page: &str) -> Vec<&str> {
+    let first = ["core", "dsl", "config", "plugins", "examples", "tests", "benches"];
+    let is_path = |name: &&str| {
+        let plain = name.chars().all(|c| c.is_ascii_lowercase() || "0123456789_-./".contains(c));
+        plain && name.split_once('/').is_some_and(|(folder, _)| first.contains(&folder))
+    };
+    page.split('`').skip(1).step_by(2).filter(is_path).collect()
+}
+
+#[test]
+fn files_that_the_pages_name_are_there() {
+    for page in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        let paths = named_paths(&text);
+        assert!(paths.len() > 20, "{page} names {} files", paths.len());
+        let lost: Vec<&&str> = paths.iter().filter(|path| !root().join(path).exists()).collect();
+        assert!(lost.is_empty(), "{page} names {lost:?}");
+    }
+}
+
 /// The lock file of the package that no build here touches must still be one that `--locked` takes.
 #[test]
 fn the_lock_file_beside_the_workspace_has_what_core_uses() {
