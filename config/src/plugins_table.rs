@@ -107,7 +107,7 @@ pub(crate) const KEYS: [&str; 3] = ["plugins", "plugin", "rule"];
 /// Reads the tables out of a config file.
 ///
 /// # Errors
-/// [`Failure`] that underlines what is wrong.
+/// `Failure` that underlines what is wrong.
 pub fn read(name: &str, text: &str, document: &DeTable<'_>) -> Result<PluginsTable, Failure> {
     let mut table =
         PluginsTable { name: name.to_owned(), text: text.to_owned(), ..PluginsTable::default() };

@@ -40,7 +40,7 @@ impl PluginsTable {
     /// alone.
     ///
     /// # Errors
-    /// [`Failure`] that underlines the plugin or rule at fault.
+    /// `Failure` that underlines the plugin or rule at fault.
     pub fn load(&self, terminal: &Terminal) -> Result<Plugins, Failure> {
         let (plugins, failures) = self.load_all();
         if let Some(failure) = failures.of_plugins.into_iter().chain(failures.of_rules).next() {
