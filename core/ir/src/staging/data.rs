@@ -9,8 +9,8 @@ use super::{InferredKind, MAX_LEAVES, StagedOperand, StagingBuilder, TypeMismatc
 
 impl StagingBuilder {
     /// Builds `[a, b, …]`. The elements are of kind `hint` if given; else complex if one is, ints
-    /// if one is, and real otherwise; literals alone take the kind that fits. Arrays are
-    /// [stacked](StagingBuilder::stack).
+    /// if one is, and real otherwise; literals alone take the kind that fits. Arrays are stacked
+    /// along a new first axis.
     ///
     /// # Errors
     /// If an element does not fit.
