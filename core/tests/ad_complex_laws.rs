@@ -25,9 +25,9 @@ const DIFFERENCE: f64 = 1e-6;
 const STEP: f64 = 1e-5;
 
 /// Number of random programs in each of two tests, which run side by side.
-const PROGRAMS: u64 = 80;
+const PROGRAMS: u64 = 150;
 /// Number of programs from one comparison of second derivatives to the next.
-const SECOND_ORDER: u64 = 40;
+const SECOND_ORDER: u64 = 50;
 
 type C = Complex<f64>;
 

@@ -34,7 +34,7 @@ const DIFFERENCE: f64 = 1e-6;
 const STEP: f64 = 1e-5;
 
 /// Number of random programs in each of two tests, which run side by side.
-const PROGRAMS: u64 = 80;
+const PROGRAMS: u64 = 150;
 /// Number of programs from one comparison with the other methods for the same gradient to the next.
 const OTHER_WAYS: u64 = 4;
 /// Number of programs from one comparison of second derivatives to the next.
