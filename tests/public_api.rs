@@ -15,7 +15,7 @@ use std::{
 };
 
 use quote::ToTokens;
-use syn::{Attribute, Fields, ImplItem, Item, TraitItem, UseTree, Visibility};
+use syn::{Attribute, Fields, ImplItem, Item, TraitItem, Type, UseTree, Visibility};
 
 /// Packages with the folders of their sources.
 const PACKAGES: [(&str, &str); 5] = [
@@ -70,6 +70,7 @@ fn lists_show_what_is_public() {
     fs::write(folder.join("lib.rs"), lib).unwrap();
     let inner = "pub mod deep; pub struct Shown { pub a: f64, b: u8 } pub struct Other;
         impl Shown { pub fn new(a: f64) -> Self { todo!() } fn secret(&self) {} }
+        pub(crate) struct Kept; impl Kept { pub fn kept() {} } impl crate::Walks for Kept {}
         impl crate::Walks for Shown {}";
     fs::write(folder.join("inner/mod.rs"), inner).unwrap();
     fs::write(folder.join("inner/deep.rs"), "pub enum Deep { A, B(u8), C { x: f64 } }").unwrap();
@@ -188,8 +189,9 @@ fn list(root: &Module) -> String {
     let mut lines = BTreeSet::new();
     items_of(root, root, &mut lines);
     macros_of(root, &root.path[0], &mut lines);
-    let mut implemented = BTreeSet::new();
-    impls_of(root, &mut implemented);
+    let (mut implemented, mut private) = (BTreeSet::new(), BTreeSet::new());
+    private_types(root, &mut private);
+    impls_of(root, &private, &mut implemented);
     lines.into_iter().chain(implemented).map(|line| line + "\n").collect()
 }
 
@@ -363,11 +365,32 @@ fn fields(fields: &Fields, only_public: bool) -> String {
     }
 }
 
-/// Lists the implementations: methods that are public, and traits.
-fn impls_of(module: &Module, lines: &mut BTreeSet<String>) {
+/// The names of the types that their own crate alone can name. No two types share a name.
+fn private_types(module: &Module, names: &mut BTreeSet<String>) {
+    for item in &module.items {
+        let visibility = match item {
+            Item::Struct(item) => &item.vis,
+            Item::Enum(item) => &item.vis,
+            _ => continue,
+        };
+        if !is_public(visibility) {
+            names.extend(name_of(item));
+        }
+    }
+    module.children.values().for_each(|(_, child)| private_types(child, names));
+}
+
+/// Lists the implementations for types that are not private: methods that are public, and traits.
+fn impls_of(module: &Module, private: &BTreeSet<String>, lines: &mut BTreeSet<String>) {
     for item in &module.items {
         let Item::Impl(block) = item else { continue };
-        if is_hidden(&block.attrs) {
+        let is_private = match &*block.self_ty {
+            Type::Path(of) => {
+                of.path.segments.last().is_some_and(|s| private.contains(&s.ident.to_string()))
+            }
+            _ => false,
+        };
+        if is_private || is_hidden(&block.attrs) {
             continue;
         }
         let (of, generics) = (block.self_ty.to_token_stream(), block.generics.to_token_stream());
@@ -388,7 +411,7 @@ fn impls_of(module: &Module, lines: &mut BTreeSet<String>) {
             }
         }
     }
-    module.children.values().for_each(|(_, child)| impls_of(child, lines));
+    module.children.values().for_each(|(_, child)| impls_of(child, private, lines));
 }
 
 /// Tokens as one writes them.
