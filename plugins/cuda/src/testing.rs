@@ -21,10 +21,15 @@ pub(crate) fn folder() -> PathBuf {
     env::current_exe().unwrap().parent().unwrap().to_owned()
 }
 
-/// Compiles a text for the processor, with more flags, and returns the path of the library of this
-/// name.
+/// Returns the path of the library of this name and precision.
+fn path(name: &str, precision: Precision) -> PathBuf {
+    folder().join(format!("{name}_{precision}{}", env::consts::DLL_SUFFIX))
+}
+
+/// Compiles a text for the processor, with more flags, to the library of this name, and returns its
+/// path.
 fn library(name: &str, text: &str, precision: Precision, flags: &[&str]) -> PathBuf {
-    let path = folder().join(format!("{name}_{precision}{}", env::consts::DLL_SUFFIX));
+    let path = path(name, precision);
     // Beside it, then renamed: another process may have the old one open.
     let beside = path.with_extension(format!("{}.tmp", process::id()));
     let source = beside.with_extension("c");
@@ -44,10 +49,13 @@ fn library(name: &str, text: &str, precision: Precision, flags: &[&str]) -> Path
     path
 }
 
-/// Compiles a kernel of a stage for the processor.
+/// Compiles a kernel of a stage for the processor, if this text is not yet compiled.
 fn one_stage(text: &str, precision: Precision) -> Result<PathBuf> {
     let text = with_source(text);
-    Ok(library(&format!("one_stage-{}", hex(&[&text])), &text, precision, &[ONE_STAGE]))
+    let name = format!("one_stage-{}", hex(&[&text]));
+    let made = path(&name, precision);
+    let is_there = made.exists();
+    Ok(if is_there { made } else { library(&name, &text, precision, &[ONE_STAGE]) })
 }
 
 /// Returns a new device with memory of its own.
