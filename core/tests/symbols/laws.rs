@@ -232,6 +232,30 @@ fn limits_of_difference_quotients_are_derivatives() {
     assert!(compared > 30, "{compared}");
 }
 
+/// The first terms of a sum cancel, as many as it is first expanded to, one fewer, one more.
+#[test]
+fn limits_wait_for_the_first_term_that_does_not_cancel() {
+    for k in 1..=14 {
+        for (text, expected) in [
+            (format!("(exp(x^{k}) - 1)/x^{k}"), "1"),
+            (format!("(cos(x^{k}) - 1)/x^{}", 2 * k), "-1/2"),
+            (format!("(exp(x^{k}) - 1)/x^{}", k - 1), "0"),
+        ] {
+            let limit = read(&text).limit("x", &Approach::Right(Expr::int(0))).unwrap();
+            assert_eq!(limit.to_string(), expected, "{text}");
+        }
+        // What a series says of a power that it is not asked for is that it is not known.
+        for f in ["exp", "cos", "sin", "atan"] {
+            let f = read(&format!("{f}(x^{k}/2)"));
+            for order in 0..k {
+                let series = f.series("x", &Expr::int(0), order).unwrap();
+                let next = series.coefficient(k).map(|c| c.to_string());
+                assert!(next.as_deref() != Some("0"), "{f} to order {order}: {series}");
+            }
+        }
+    }
+}
+
 #[test]
 fn there_is_no_limit_or_series_where_there_is_none() {
     let (x, zero) = (Expr::symbol("x"), Expr::int(0));

@@ -102,8 +102,9 @@ impl Context {
             if k == 0 { NormalSum::zero() } else { x.coefficient(k as i32).unwrap_or_default() }
         });
         let rest: Vec<NormalSum> = rest.collect();
-        let exact =
-            x.end.is_none() && rest.iter().all(NormalSum::is_zero) && x.coefficients.len() < 2;
+        // Nothing follows the constant, not even a power beyond those that are kept.
+        let last = i64::from(x.start) + x.coefficients.len() as i64 - 1;
+        let exact = x.end.is_none() && (x.coefficients.is_empty() || last <= 0);
         Ok((constant, rest, if exact { None } else { Some(n) }))
     }
 
