@@ -9,6 +9,7 @@ use num_traits::Zero;
 
 use super::{
     Array, ArrayError, Repeated, RunCopy, Shape, Strided, axis_split, checked_axis,
+    checked_permutation,
     flip::{COLUMNS, flip},
     shape::{MAX_ELEMENTS, checked_count, row_major},
 };
@@ -86,19 +87,7 @@ pub fn permute<T: Clone>(
 ) -> Result<(), ArrayError> {
     let op = if back { "unpermute" } else { "permute" };
     let shape = a.shape();
-    let mut order = Shape::new();
-    for &axis in axes {
-        let axis = checked_axis(op, axis, &shape)?;
-        if order.contains(&axis) {
-            let what = format!("the axes {axes:?}");
-            return Err(ArrayError::Range { op, what, shape: shape.to_vec() });
-        }
-        order.push(axis);
-    }
-    if order.len() != shape.len() {
-        let what = format!("the axes {axes:?}");
-        return Err(ArrayError::Range { op, what, shape: shape.to_vec() });
-    }
+    let mut order = checked_permutation(op, axes, &shape)?;
     if back {
         let mut inverse = order.clone();
         order.iter().enumerate().for_each(|(k, &axis)| inverse[axis] = k);

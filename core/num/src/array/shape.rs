@@ -35,6 +35,24 @@ pub fn checked_axis(op: &'static str, axis: i64, shape: &[usize]) -> Result<usiz
     found.ok_or_else(|| ArrayError::Axis { op, axis, shape: shape.to_vec() })
 }
 
+/// Returns the axes of the given numbers, which are all axes of the shape in some order.
+///
+/// # Errors
+/// There is no such axis, or one comes twice or is missing.
+pub fn checked_permutation(
+    op: &'static str,
+    axes: &[i64],
+    shape: &[usize],
+) -> Result<Shape, ArrayError> {
+    let order: Shape =
+        axes.iter().map(|&axis| checked_axis(op, axis, shape)).collect::<Result<_, _>>()?;
+    if order.len() != shape.len() || (0..shape.len()).any(|k| !order.contains(&k)) {
+        let what = format!("the axes {axes:?}");
+        return Err(ArrayError::Range { op, what, shape: shape.to_vec() });
+    }
+    Ok(order)
+}
+
 /// Returns the place in row-major order of the element with the given indices, one for each axis.
 ///
 /// # Errors

@@ -1,6 +1,8 @@
 //! The shapes of the results, for known shapes of the operands.
 
-use crate::array::{self, ArrayError, Shape, broadcast, checked_axis, flat_index};
+use crate::array::{
+    self, ArrayError, Shape, broadcast, checked_axis, checked_permutation, flat_index,
+};
 
 use super::super::{
     shape_rules::{elements, elementwise, long},
@@ -244,15 +246,8 @@ pub(super) fn unpermute(x: &KnownOperands<'_>) -> Inferred {
 
 /// Returns the shape of the first operand, and the order of its axes that the second states.
 fn permutation(x: &KnownOperands<'_>) -> Result<(Shape, Shape), NoShape> {
-    let (shape, axes) = (x.shape(0)?, x.list(1)?);
-    let mut order = Shape::new();
-    for &axis in axes {
-        order.push(checked_axis(x.op, axis, &shape)?);
-    }
-    if order.len() != shape.len() || (0..shape.len()).any(|k| !order.contains(&k)) {
-        let what = format!("the axes {axes:?}");
-        return Err(ArrayError::Range { op: x.op, what, shape: shape.to_vec() }.into());
-    }
+    let shape = x.shape(0)?;
+    let order = checked_permutation(x.op, x.list(1)?, &shape)?;
     Ok((shape, order))
 }
 
