@@ -987,6 +987,12 @@ fn what_is_no_channel_is_told() {
         let ChannelError::Trace { row, column, deviation } = error else { panic!("{error}") };
         assert!(row == column && (deviation - 1.01 * KRAUS_TOLERANCE).abs() < 1e-12, "{deviation}");
     }
+    // Columns of norm 1 that are not orthogonal: the sum is off beside its diagonal alone.
+    let half = 0.5f64.sqrt();
+    let slanted = Matrix::from_fn(1, |i, j| c([[1.0, half], [0.0, half]][i][j], 0.0));
+    let error = Channel::kraus([slanted]).unwrap_err();
+    let ChannelError::Trace { row, column, deviation } = error else { panic!("{error}") };
+    assert!(row != column && (deviation - half).abs() < 1e-12, "{row} {column} {deviation}");
     // Noise has no inverse, no control and no single state.
     assert!(matches!(circuit.dagger(), Err(CircuitError::NotUnitary { .. })));
     assert!(matches!(circuit.controlled(&[true]), Err(CircuitError::NotUnitary { .. })));

@@ -470,6 +470,18 @@ fn a_batch_gives_what_each_of_its_points_gives() {
     }
 }
 
+/// Numbers beside each other may differ in value, ints may not: they are indices and lengths.
+#[test]
+fn points_whose_lists_of_ints_differ_keep_their_own() {
+    let p = program("fn f(xs: array, order: array<int>) { xs[order[0]] - 2 * xs[order[1]] }");
+    let code = Bytecode::compile(&p, p.lookup("f").unwrap()).unwrap();
+    let set = |order: [i64; 2]| vec![Datum::reals([1.0, 10.0, 100.0]), Datum::ints(order)];
+    let sets = [[0, 1], [1, 0], [0, 1], [2, 2], [1, 2]].map(set);
+    let found = Batch::<f64, 4>::new(code).call(&sets);
+    let found = found.into_iter().map(|y| y.unwrap().real().copied().unwrap());
+    assert_eq!(found.collect::<Vec<f64>>(), [-19.0, 8.0, -19.0, -100.0, -190.0]);
+}
+
 #[test]
 fn arrays_in_a_batch_have_the_bits_that_they_have_alone() {
     let functions = [

@@ -98,6 +98,34 @@ fn values_are_those_of_loops() {
     assert!(reals(&value("maximum_axis(x, 1)", &odd))[0].is_nan());
 }
 
+/// An operation along an axis gives for each line what it gives for that line alone, however many
+/// lines there are before and beside it.
+#[test]
+fn lines_are_independent_of_the_lines_around_them() {
+    let ops = "sum_axis mean_axis maximum_axis minimum_axis argmax_axis argmin_axis prod_axis \
+               norm_axis var_axis std_axis logsumexp_axis softmax log_softmax cumsum cumprod flip";
+    let number = |k: usize| ((k * k * 7 + k * 13) % 101) as f64 / 40.0 - 1.2;
+    for (outer, along, inner) in [(1, 3, 2), (2, 3, 1), (3, 4, 5), (2, 3, 300), (40, 2, 3)] {
+        let x: Vec<f64> = (0..outer * along * inner).map(number).collect();
+        let at = [Datum::reals_of(&[outer, along, inner], x.clone()).unwrap()];
+        for op in ops.split_whitespace() {
+            let all = reals(&value(&format!("{op}(x, 1)"), &at));
+            let after = all.len() / (outer * inner);
+            for (i, j) in (0..outer).flat_map(|i| (0..inner).map(move |j| (i, j))) {
+                let line = (0..along).map(|k| x[(i * along + k) * inner + j]).collect();
+                let line = [Datum::reals_of(&[1, along], line).unwrap()];
+                let alone = reals(&value(&format!("{op}(x, 1)"), &line));
+                assert_eq!(alone.len(), after, "{op}");
+                for (k, right) in alone.iter().enumerate() {
+                    let found = all[(i * after + k) * inner + j];
+                    let close = (found - right).abs() <= ROUNDING * (1.0 + right.abs());
+                    assert!(close, "{op}, line {i}, {j} of [{outer}, {along}, {inner}]");
+                }
+            }
+        }
+    }
+}
+
 /// Products of three elements have the derivatives of polynomials, whichever of them vanish.
 #[test]
 fn products_have_their_derivatives_at_zeros() {

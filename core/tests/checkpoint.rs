@@ -186,3 +186,45 @@ fn what_is_no_step_is_refused() {
     let error = steps.run(3, Datum::reals([1.0]), &[]).unwrap_err().to_string();
     assert_eq!(error, "`x` of `h` is real, given array<real>");
 }
+
+/// Cotangents of complex arrays are summed over the steps, alone and in a tuple.
+#[test]
+fn complex_parameters_collect_from_every_step() {
+    type C = Complex<f64>;
+    let program = program(
+        "fn step(k: int, z: array<complex>, w: array<complex>, p: (array<complex>, real)) {
+            let (v, h) = p;
+            w * z + real(k) * h * v * z
+        }
+        fn whole(n: int, z: array<complex>, w: array<complex>, p: (array<complex>, real)) {
+            let mut y = z;
+            for k in 0..n { y = step(k, y, w, p); }
+            y
+        }",
+    );
+    let list = |re: f64, im: f64| Datum::<C>::complexes([C::new(re, im), C::new(im, -re)]);
+    let start = list(0.8, -0.2);
+    let parameters = [list(0.9, 0.3), Datum::Tuple(vec![list(0.1, 0.2), Datum::Real(0.5)])];
+    let mut args = vec![Datum::Int(7), start.clone()];
+    args.extend(parameters.iter().cloned());
+    let bar = list(1.0, 0.5);
+    let mut whole = Derivatives::<C>::new(&program, "whole").unwrap();
+    let (end, bars) = whole.vjp(&args, bar.clone()).unwrap();
+    for snapshots in [0, 2, 7] {
+        let mut steps = Steps::<C>::new(&program, "step").unwrap().with_snapshots(snapshots);
+        let run = steps.vjp(7, start.clone(), &parameters, |_| bar.clone()).unwrap();
+        assert_eq!(run.end, end);
+        let found = [&run.start, &run.parameters[0], &run.parameters[1].fields()[0]];
+        let right = [&bars[0], &bars[1], &bars[2].fields()[0]];
+        for (found, right) in found.into_iter().zip(right) {
+            let (Datum::Complexes(found), Datum::Complexes(right)) = (found, right) else {
+                panic!("{found}, {right}")
+            };
+            assert_eq!(found.len(), 2);
+            for (found, right) in found.iter().zip(right.iter()) {
+                let off = (found - right).norm();
+                assert!(off < TOLERANCE * (1.0 + right.norm()), "{found} {right}");
+            }
+        }
+    }
+}

@@ -608,3 +608,23 @@ fn gates_with_names_are_boxes() {
         "{picture}"
     );
 }
+
+/// What writes a bit is drawn after all that reads the value before, and what reads it after that.
+#[test]
+fn bits_are_written_after_they_are_read() {
+    let one = || Condition::Bit { bit: 0, value: true };
+    let mut c = Circuit::new(3);
+    c.add_register("c", 1).unwrap();
+    c.h(0).unwrap().t(0).unwrap();
+    c.when(one(), |c| c.x(0)).unwrap().measure(1, 0).unwrap();
+    c.when(one(), |c| c.y(2)).unwrap();
+    let picture = draw::text(&c, None);
+    let column = |label: &str| {
+        let places = picture
+            .lines()
+            .filter_map(|line| line.find(label).map(|at| line[..at].chars().count()));
+        places.min().unwrap_or_else(|| panic!("no {label}:\n{picture}"))
+    };
+    let [read, written, after] = ["X", "M", "Y"].map(column);
+    assert!(read < written && written < after, "{picture}");
+}

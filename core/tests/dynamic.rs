@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use ketgrad_core::{
     circuit::{Circuit, Condition, Relation},
     kernel::Threads,
+    observable::PauliString,
     param::Values,
     simulate::{Bits, BoundCircuit, SimulateError, Simulator},
     state::StateVector,
@@ -168,6 +169,30 @@ fn a_barrier_under_a_condition_changes_nothing() {
     let state = Simulator::new().run::<f64>(&c, &[]).unwrap();
     let counts = Simulator::new().counts(&c, &state, 10, 1).unwrap();
     assert_eq!(counts.into_iter().collect::<Vec<_>>(), [("1".to_owned(), 10)]);
+}
+
+/// Rotations about the same string of Z share their ladder of CX when they are decomposed, if they
+/// run under the same condition.
+#[test]
+fn rotations_under_conditions_are_decomposed_under_their_own() {
+    let zz = "Z0 Z1".parse::<PauliString>().unwrap();
+    for conditions in [[0, 1, 1], [0, 0, 1], [1, 0, 1], [1, 1, 1]] {
+        let mut c = Circuit::new(3);
+        c.add_register("m", 2).unwrap().add_register("out", 2).unwrap();
+        c.h(0).unwrap().ry(1, 0.9).unwrap().h(2).unwrap();
+        c.measure(2, 0).unwrap().ry(2, 0.4).unwrap().measure(2, 1).unwrap();
+        for (bit, angle) in conditions.into_iter().zip([0.3, 0.5, 1.1]) {
+            let condition = Condition::Bit { bit, value: true };
+            c.when(condition, |c| c.pauli_rotation(&zz, angle)).unwrap();
+        }
+        c.h(0).unwrap().rx(1, 0.7).unwrap().measure(0, 2).unwrap().measure(1, 3).unwrap();
+        let [given, expected] =
+            [&c.decomposed(), &c].map(|c| Simulator::new().distribution(&bound(c), 100).unwrap());
+        assert_eq!(given.len(), expected.len());
+        for (bits, p) in expected {
+            assert!((given[&bits] - p).abs() < 1e-12, "{conditions:?} {bits:?}");
+        }
+    }
 }
 
 #[test]

@@ -106,6 +106,19 @@ const CORPUS: &[(&str, &str, &str)] = &[
         "fn f(x, n: int) { let mut s = x; for i in 0..n { for j in i..=n { if s > 100 { break; } if (i + j) % 3 == 0 { continue; } s += x * real(i * j); } if s > 50 { s *= 0.25; } } s }",
         "r1.5 i6",
     ),
+    // No counted loops: the end moves, or the counter does.
+    (
+        "moving",
+        "fn f(x, n: int) { let mut end = n; let mut s = x;
+         for k in 0..3 { let mut i = 0; while i < end { i += 1; end = end - 1; s = s * 0.9 + x; } end = end + 2; }
+         let mut k = 0; while k < n { s = s * x + 1; if s > 1 { k += 1; } k += 1; } s }",
+        "r0.7 i6",
+    ),
+    (
+        "moving_end",
+        "fn f(x, n: int) { let mut end = n; let mut i = 0; let mut s = x; while i < end { s = s * 0.9 + x; end = end - 1; i += 1; } s }",
+        "r0.7 i6",
+    ),
     (
         "while",
         "fn f(x, n: int) { let mut r = 1.0; let mut k = n; while k > 0 { r *= x; k -= 1; } r }",

@@ -204,6 +204,16 @@ fn latex_keeps_precedence_and_names() {
     assert_eq!(line("fn f(x, y) { pow(y / x, 2) }"), r"f(x, y) &= \left(\frac{y}{x}\right)^{2}");
     let newton = latex("fn f(x, n: int) { let mut p = 1.0; for i in 0..n { p *= x; } p }");
     assert!(newton.contains(r"\textbf{for } i = 0, \dots, n - 1\text{:}"), "{newton}");
+    for (head, last) in [
+        ("for i in 0..4 {", "3"),
+        ("for i in 0..=4 {", "4"),
+        ("let mut i = 0; while i <= 4 { i += 1;", "4"),
+        ("let mut i = 0; while i <= n { i += 1;", "n"),
+    ] {
+        let text = latex(&format!("fn f(x, n: int) {{ let mut p = 1.0; {head} p *= x; }} p }}"));
+        let expected = format!(r"\textbf{{for }} i = 0, \dots, {last}\text{{:}}");
+        assert!(text.contains(&expected), "{head} {text}");
+    }
 }
 
 /// True if a subscript or a power follows directly on another one, which TeX refuses.

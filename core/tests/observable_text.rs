@@ -126,6 +126,10 @@ fn complete_lines_are_terms() {
     assert_eq!(sum.to_string(), "0.5 + Z0 - X0 + 2*Y0 + Z0 - X0");
     let error = PauliSum::parse_lines("Z0\n\nX0 foo", 1).unwrap_err();
     assert_eq!((error.column, error.span("Z0\n\nX0 foo")), (Some(8), 7..10));
+    // Columns count characters, spans bytes.
+    let text = "Z0 # é\nX0 foo";
+    let error = PauliSum::parse_lines(text, 1).unwrap_err();
+    assert_eq!((error.column, error.span(text)), (Some(11), 11..14));
 }
 
 #[test]

@@ -643,6 +643,10 @@ fn conditions_are_written_in_full() {
     let mut equal = c.clone();
     equal.when(compare(&[2, 0], Relation::Equal, &[true]), |c| c.x(0)).unwrap();
     assert!(to_qasm3(&equal).unwrap().ends_with("\nif (c[2]) { if (!c[0]) { x q; } }\n"));
+    // No two bits are 5.
+    let mut never = c.clone();
+    never.when(compare(&[2, 0], Relation::Equal, &[true, false, true]), |c| c.x(0)).unwrap();
+    assert!(to_qasm3(&never).unwrap().ends_with("\nif (false) { x q; }\n"));
     let both = bit(0, true).and(bit(3, false));
     let mut nested = c.clone();
     nested.when(both.clone(), |c| c.x(0)).unwrap().h(0).unwrap();
