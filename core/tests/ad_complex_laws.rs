@@ -32,7 +32,10 @@ const SECOND_ORDER: u64 = 50;
 type C = Complex<f64>;
 
 fn run<T: Real>(program: &Program, f: FuncId, args: &[Datum<Complex<T>>]) -> Datum<Complex<T>> {
-    let code = Bytecode::compile(program, f).unwrap();
+    call(&Bytecode::compile(program, f).unwrap(), args)
+}
+
+fn call<T: Real>(code: &Bytecode, args: &[Datum<Complex<T>>]) -> Datum<Complex<T>> {
     code.call(&mut Machine::new(), &NoHost, &Limits::default(), args).unwrap()
 }
 
@@ -52,11 +55,13 @@ fn pairing(a: &[C], b: &[C]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a.conj() * b).re).sum()
 }
 
-/// A program and a point.
+/// A program, its functions `f` and `loss` as they are without passes, and a point.
 struct Case {
     seed: u64,
     source: String,
     program: Program,
+    f: Bytecode,
+    loss: Bytecode,
     z: Vec<C>,
     dots: Vec<C>,
 }
@@ -73,7 +78,9 @@ impl Case {
         let mut random = |r: f64| C::new(dice.between(-r, r), dice.between(-r, r));
         let z = (0..3).map(|_| random(1.2)).collect();
         let dots = (0..3).map(|_| random(1.0)).collect();
-        Case { seed, source, program, z, dots }
+        let [f, loss] = ["f", "loss"]
+            .map(|name| Bytecode::compile(&program, program.lookup(name).unwrap()).unwrap());
+        Case { seed, source, program, f, loss, z, dots }
     }
 
     #[track_caller]
@@ -90,14 +97,14 @@ impl Case {
     /// A function on other numbers, made from the parts of the point and of a direction.
     fn on<T: Real>(
         &self,
-        f: &str,
+        code: &Bytecode,
         dots: &[C],
         number: impl Fn(f64, f64) -> T,
     ) -> Datum<Complex<T>> {
         let args: Vec<_> = (self.z.iter().zip(dots))
             .map(|(z, d)| Datum::Complex(Complex::new(number(z.re, d.re), number(z.im, d.im))))
             .collect();
-        run(&self.program, self.program.lookup(f).unwrap(), &args)
+        call(code, &args)
     }
 
     /// The optimised program gives the same bits.
@@ -121,11 +128,11 @@ impl Case {
         self.close(one(&y), one(&again), TOLERANCE);
         let (dot, bars) = (one(&dot), bars.iter().map(one).collect::<Vec<_>>());
         self.near(pairing(&[seed], &[dot]), pairing(&bars, &self.dots));
-        let Datum::Complex(dual) = self.on("f", &self.dots, Dual64::new) else {
+        let Datum::Complex(dual) = self.on(&self.f, &self.dots, Dual64::new) else {
             panic!("{}", self.source)
         };
         self.close(C::new(dual.re.eps, dual.im.eps), dot, TOLERANCE);
-        let at = |h: f64| one(&self.on("f", &self.dots, |x, d| x + h * d));
+        let at = |h: f64| one(&self.on(&self.f, &self.dots, |x, d| x + h * d));
         let along = |h: f64| (at(h) - at(-h)) / (2.0 * h);
         let (whole, half) = (along(STEP), along(0.5 * STEP));
         let smooth = (whole - half).norm() <= DIFFERENCE * (1.0 + whole.norm());
@@ -143,11 +150,11 @@ impl Case {
             let slope = |unit: C| {
                 let mut dots = vec![C::new(0.0, 0.0); 3];
                 dots[k] = unit;
-                self.on("loss", &dots, Dual64::new).real().unwrap().eps
+                self.on(&self.loss, &dots, Dual64::new).real().unwrap().eps
             };
             self.close(C::new(slope(C::new(1.0, 0.0)), slope(C::new(0.0, 1.0))), g[k], TOLERANCE);
         }
-        let u = self.on("loss", &self.dots, Uncertain::new);
+        let u = self.on(&self.loss, &self.dots, Uncertain::new);
         let sigma = (g.iter().zip(&self.dots))
             .fold(0.0, |s: f64, (g, d)| s.hypot(g.re * d.re).hypot(g.im * d.im));
         self.near(u.real().unwrap().sigma(), sigma);
@@ -180,7 +187,7 @@ impl Case {
             let g = g.complex().unwrap();
             self.close(C::new(g.re.eps, g.im.eps), *h, TOLERANCE);
         }
-        let hyper = self.on("loss", &self.dots, |x, d| HyperDual64::new(x, d, d, 0.0));
+        let hyper = self.on(&self.loss, &self.dots, |x, d| HyperDual64::new(x, d, d, 0.0));
         self.near(hyper.real().unwrap().eps1eps2, pairing(&hv, &self.dots));
     }
 }

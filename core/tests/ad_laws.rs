@@ -41,7 +41,10 @@ const OTHER_WAYS: u64 = 4;
 const SECOND_ORDER: u64 = 20;
 
 fn run<T: Real>(program: &Program, f: FuncId, args: &[Datum<T>]) -> Datum<T> {
-    let code = Bytecode::compile(program, f).unwrap();
+    call(&Bytecode::compile(program, f).unwrap(), args)
+}
+
+fn call<T: Real>(code: &Bytecode, args: &[Datum<T>]) -> Datum<T> {
     code.call(&mut Machine::new(), &NoHost, &Limits::default(), args).unwrap()
 }
 
@@ -62,12 +65,13 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// A program and a point.
+/// A program, its function `f` as it is without passes, and a point.
 struct Case {
     seed: u64,
     source: String,
     program: Program,
     f: FuncId,
+    code: Bytecode,
     x: Vec<f64>,
     dots: Vec<f64>,
 }
@@ -81,7 +85,8 @@ impl Case {
         let x = (0..3).map(|_| dice.between(-1.5, 1.5)).collect();
         let dots = (0..3).map(|_| dice.between(-1.0, 1.0)).collect();
         let f = program.lookup("f").unwrap();
-        Case { seed, source, program, f, x, dots }
+        let code = Bytecode::compile(&program, f).unwrap();
+        Case { seed, source, program, f, code, x, dots }
     }
 
     #[track_caller]
@@ -101,7 +106,7 @@ impl Case {
     fn on<T: Real>(&self, number: impl Fn(f64, f64) -> T) -> T {
         let args: Vec<Datum<T>> =
             self.x.iter().zip(&self.dots).map(|(&x, &d)| Datum::Real(number(x, d))).collect();
-        run(&self.program, self.f, &args).real().unwrap().clone()
+        call(&self.code, &args).real().unwrap().clone()
     }
 
     fn text_and_back(&self) {
@@ -169,7 +174,7 @@ impl Case {
         let sigmas: Vec<Uncertain> =
             self.x.iter().zip(&self.dots).map(|(x, s)| Uncertain::new(*x, *s)).collect();
         let args: Vec<Datum<Uncertain>> = sigmas.iter().map(|x| Datum::Real(x.clone())).collect();
-        let u = run(&self.program, self.f, &args).real().unwrap().clone();
+        let u = call(&self.code, &args).real().unwrap().clone();
         self.close(u.value(), y);
         self.close(u.sigma(), g.iter().zip(&self.dots).fold(0.0, |s: f64, (g, d)| s.hypot(g * d)));
         for ((x, g), s) in sigmas.iter().zip(&g).zip(&self.dots) {
@@ -198,7 +203,7 @@ impl Case {
     /// Watched and side by side the bits are the same; what moves the result is in the pattern.
     fn looked_into(&self, g: &[f64]) {
         let bits = |d: &Datum<f64>| numbers(d)[0].to_bits();
-        let value = |x: &[f64]| run::<f64>(&self.program, self.f, &reals(x));
+        let value = |x: &[f64]| call::<f64>(&self.code, &reals(x));
         let mut inspection = Inspection::<f64>::new(&self.program, "f").unwrap();
         let watched = inspection.run(&reals(&self.x), &mut OpCounter::default()).unwrap();
         let source = &self.source;
@@ -209,7 +214,7 @@ impl Case {
         let point = |k: u8| vec![self.x[0] + 0.3 * f64::from(k), self.x[1], self.x[2]];
         let points: Vec<Vec<f64>> = (0..5).map(point).collect();
         let args: Vec<_> = points.iter().map(|x| reals(x)).collect();
-        let mut batch = Batch::<f64, 4>::new(Bytecode::compile(&self.program, self.f).unwrap());
+        let mut batch = Batch::<f64, 4>::new(self.code.clone());
         for (x, y) in points.iter().zip(batch.call(&args)) {
             assert_eq!(bits(&y.unwrap()), bits(&value(x)), "{source}");
         }

@@ -42,13 +42,15 @@ fn run(p: &Program, f: FuncId, args: &[Datum<C>]) -> Datum<C> {
     code.call(&mut Machine::new(), &NoHost, &Limits::new(), args).unwrap()
 }
 
-/// Inlines callees that a function calls once, up to every size: values and sizes are right.
-/// Returns the number of different programs.
+/// Inlines callees that a function calls once, up to every size, or for a large program up to one
+/// of `SIZES` that are evenly apart: values and sizes are right. Returns the number of different
+/// programs.
 fn inlined_once(program: &Program, root: FuncId, check: &dyn Fn(&Program, &InlineLimits)) -> usize {
+    const SIZES: usize = 200;
     let reachable = program.reachable(root);
     let all: usize = reachable.iter().map(|&g| program.functions[g].size()).sum();
     let (mut count, mut last) = (1, program.clone());
-    for once in (0..=2 * all).chain([usize::MAX]) {
+    for once in (0..=2 * all).step_by(1 + 2 * all / SIZES).chain([usize::MAX]) {
         let (mut better, limits) = (program.clone(), InlineLimits::new().with_once(once));
         let changed = inline_once(&mut better, root, &limits);
         assert_eq!(changed, better != *program, "{once}");
