@@ -13,8 +13,7 @@ use ketgrad_core::{
 };
 use num_complex::Complex;
 use num_dual::Dual64;
-
-use crate::requests::requests;
+use support::requests::requests;
 
 /// Tables of coefficients; a handle names one. `poly(h, x) = sum c_k x^k`.
 struct Polynomials(Vec<Vec<f64>>);

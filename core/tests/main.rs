@@ -70,7 +70,6 @@ mod qasm_tools;
 mod qasm_types;
 mod random_numbers;
 mod reference;
-mod requests;
 mod scalar_complex;
 mod scalar_derivatives;
 mod scalar_laws;
@@ -86,3 +85,7 @@ mod tape_order;
 mod text_limits;
 mod trace;
 mod work_limits;
+
+/// Counts for the tests that running something allocates nothing.
+#[global_allocator]
+static ALLOCATOR: support::requests::Counting = support::requests::Counting;

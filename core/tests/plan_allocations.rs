@@ -11,8 +11,7 @@ use ketgrad_core::{
     state::StateVector,
 };
 use num_complex::Complex;
-
-use crate::requests::requests;
+use support::requests::requests;
 
 /// Rotations, controlled phases, permutations and a dense block, in layers, so that several stages
 /// need tables, products and frames.

@@ -14,8 +14,7 @@ use ketgrad_core::{
     text::parse_program,
 };
 use num_complex::Complex;
-
-use crate::requests::requests;
+use support::requests::requests;
 
 /// Rotations of one and two qubits, phases, controls and permutations; parameters are shared.
 fn mixed(n: usize) -> Circuit {

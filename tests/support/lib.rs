@@ -6,6 +6,7 @@
 //! - [`pools`]: kinds of random circuits, for ketgrad and for the simulator beside it
 //! - [`close`]: distances between numbers of any ring, and the named tolerances
 //! - [`formula`]: an evaluator of printed formulas
+//! - [`mod@requests`]: an allocator that counts
 
 pub mod close;
 pub mod dense;
@@ -13,3 +14,4 @@ pub mod formula;
 pub mod pools;
 pub mod random;
 pub mod reference;
+pub mod requests;

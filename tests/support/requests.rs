@@ -1,5 +1,8 @@
-//! Counts how often a thread asks for memory. The allocator of all of core's tests counts for each
-//! thread by itself, so that tests on other threads change no count.
+//! Counts how often a thread asks for memory, by a global allocator that counts for each thread by
+//! itself, so that tests on other threads change no count.
+//!
+//! It is here, and not beside the tests that count, because it is compiled with optimization here:
+//! every allocation of theirs goes through it.
 #![expect(unsafe_code, reason = "a global allocator is an unsafe trait")]
 
 use std::{
@@ -11,7 +14,8 @@ thread_local! {
     static REQUESTS: Cell<usize> = const { Cell::new(0) };
 }
 
-struct Counting;
+/// Allocator of the system that counts requests: for `#[global_allocator]`.
+pub struct Counting;
 
 fn count() {
     REQUESTS.with(|n| n.set(n.get() + 1));
@@ -42,11 +46,8 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// Number of times that `f` asks for memory on this thread.
-pub(crate) fn requests(f: impl FnOnce()) -> usize {
+/// Number of times that `f` asks for memory on this thread, if `Counting` is the global allocator.
+pub fn requests(f: impl FnOnce()) -> usize {
     let before = REQUESTS.with(Cell::get);
     f();
     REQUESTS.with(Cell::get) - before
