@@ -217,26 +217,40 @@ pub trait Record: Scalar {
     fn record(callee: &Callee, args: &[Self]) -> Result<Self, TraceError>;
 }
 
-macro_rules! runs {
+macro_rules! numbers_of_callees {
     ($($S:ty)*) => {
         /// Computes primitives on all numbers that a [`Callee`] runs on. A host of every scalar is
         /// one.
         pub trait Hosts: $(Host<$S> +)* Send + Sync {}
         impl<H: $(Host<$S> +)* Send + Sync> Hosts for H {}
         $(
-            impl Record for $S {
-                fn record(callee: &Callee, args: &[$S]) -> Result<$S, TraceError> {
-                    let host: &dyn Host<$S> = match callee.0.host.as_deref() {
-                        Some(hosts) => hosts,
-                        None => &NoHost,
-                    };
-                    callee.run(host, args)
+            impl CalleeNumber for $S {
+                fn host(hosts: &dyn Hosts) -> &dyn Host<$S> {
+                    hosts
                 }
             }
         )*
     };
 }
-runs!(f32 f64 Dual64 Dual2_64 HyperDual64 Uncertain Complex<f32> Complex<f64> Complex<Dual64>);
+numbers_of_callees!(f32 f64 Dual64 Dual2_64 HyperDual64 Uncertain Complex<f32> Complex<f64> Complex<Dual64>);
+
+/// Numbers that a [`Callee`] runs on.
+pub trait CalleeNumber: Scalar {
+    /// Returns what computes primitives on these numbers.
+    fn host(hosts: &dyn Hosts) -> &dyn Host<Self>;
+}
+
+// One implementation for all: an interpreter is compiled for the numbers that are used, where they
+// are used.
+impl<T: Real, S: CalleeNumber + Scalar<Real = T>> Record for S {
+    fn record(callee: &Callee, args: &[S]) -> Result<S, TraceError> {
+        let host: &dyn Host<S> = match callee.0.host.as_deref() {
+            Some(hosts) => S::host(hosts),
+            None => &NoHost,
+        };
+        callee.run(host, args)
+    }
+}
 
 /// Copies the functions and primitives of a callee into a program; returns the op that calls it
 /// there.

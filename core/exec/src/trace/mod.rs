@@ -85,7 +85,7 @@ mod shape;
 mod traced;
 
 pub use cache::Cached;
-pub use callee::{Callee, Hosts, Record};
+pub use callee::{Callee, CalleeNumber, Hosts, Record};
 pub use error::TraceError;
 pub use expr::{ComplexExpr, Expr};
 #[cfg(feature = "tape")]
