@@ -1,7 +1,8 @@
 //! OpenQASM 3: every circuit has a text that is equal to it, phase included.
 //!
 //! - A gate under controls is `ctrl(2) @ negctrl @ h q[0], q[1], q[2], q[3];`, or its name in
-//!   `stdgates.inc` (`ccx`) where all controls have value 1.
+//!   `stdgates.inc` (`ccx`) where all controls have value 1. `U`, `u2` and `u3` under controls are
+//!   written as the gate of `cu`, whose phase is a parameter.
 //! - Inputs are `input float[64] theta;`; names `w[0]`, …, `w[k]`, all of them and in any order,
 //!   are one `input array[float[64], k + 1] w;`. A computed parameter is written out where it is
 //!   used.
@@ -31,7 +32,7 @@ use crate::{
     circuit::{Circuit, Condition, Control, DelayLength, Instruction, NamedCall, Operation, Part},
     gate::{Gate, GateKind, NAMED_GATES},
     matrix::Matrix,
-    param::Angle,
+    param::{Angle, Q},
 };
 
 /// The circuit in OpenQASM 3.
@@ -328,11 +329,13 @@ impl Qasm3Printer {
         instruction: &Instruction,
         scope: &PrintScope,
     ) -> Result<String, PrintError> {
+        let n = instruction.controls.len();
+        let general = if n > 0 { with_its_phase(gate)? } else { None };
+        let gate = general.as_ref().unwrap_or(gate);
         let angles: Vec<String> =
             gate.params().iter().map(|a| scope.params.angle(a)).collect::<Result<_, _>>()?;
         let angles =
             if angles.is_empty() { String::new() } else { format!("({})", angles.join(", ")) };
-        let n = instruction.controls.len();
         if n > 0
             && instruction.controls.iter().all(|c| c.value)
             && let Some(name) = stdgate(gate.kind(), n)
@@ -459,6 +462,25 @@ impl Qasm3Printer {
             _ => writeln!(self.definitions, "\n    {}\n}}", statements.join("\n    ")),
         };
     }
+}
+
+/// Returns `U`, `u2` or `u3` as the gate that has its phase as a parameter. Controls show the
+/// phase, and readers of the language do not agree on that of these gates.
+fn with_its_phase(gate: &Gate) -> Result<Option<Gate>, PrintError> {
+    let half = |angle: &Angle| angle.clone() * Q::new_raw(1, 2);
+    let params = match (gate.kind(), gate.params()) {
+        (GateKind::U, [theta, phi, lambda]) => {
+            [theta.clone(), phi.clone(), lambda.clone(), half(theta)]
+        }
+        (GateKind::U2, [phi, lambda]) => {
+            [Angle::pi(1, 2), phi.clone(), lambda.clone(), -half(&(phi + lambda))]
+        }
+        (GateKind::U3, [theta, phi, lambda]) => {
+            [theta.clone(), phi.clone(), lambda.clone(), -half(&(phi + lambda))]
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(Gate::new(GateKind::UG, params)?))
 }
 
 /// The first name in `stdgates.inc`.
