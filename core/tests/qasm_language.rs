@@ -821,3 +821,26 @@ fn a_cnot_made_of_u_is_warned_of() {
     let (a, b) = (matrix(&mended.circuit), matrix(&cx.circuit));
     assert!(a.entries().iter().zip(b.entries()).all(|(x, y)| (x - y).norm() < TOLERANCE));
 }
+
+#[test]
+fn every_gate_has_its_powers() {
+    let head = "qubit[2] w; gate g a, b { BODY }";
+    let names =
+        ["x", "y", "z", "h", "s", "t", "sx", "id", "rx(0.3)", "ry(1.1)", "rz(0.7)", "p(0.4)"];
+    for first in names {
+        for second in names.iter().chain(&["cx", "swap", "cz"]) {
+            let on = if ["cx", "swap", "cz"].contains(second) { "a, b" } else { "b" };
+            let head = head.replace("BODY", &format!("{first} a; {second} {on};"));
+            // No root is beside another branch after as many factors.
+            for k in [2, 3] {
+                let factors = vec![format!("pow(1/{k}) @ g w[0], w[1];"); k].join(" ");
+                same(&format!("{head} {factors}"), &format!("{head} g w[0], w[1];"));
+            }
+        }
+    }
+    let three = "qubit[3] w; gate g a, b, c { cx a, b; cx b, c; x a; ccx a, c, b; }";
+    same(
+        &format!("{three} pow(0.25) @ g w[0], w[1], w[2]; pow(0.75) @ g w[0], w[1], w[2];"),
+        &format!("{three} g w[0], w[1], w[2];"),
+    );
+}

@@ -52,6 +52,7 @@ mod scratch;
 mod select;
 mod subroutine;
 mod truth;
+mod unitary;
 mod value;
 mod value_set;
 mod value_set_flow;

@@ -15,11 +15,14 @@
 
 use std::f64::consts::PI;
 
-use nalgebra::{DMatrix, linalg::Schur};
+use nalgebra::DMatrix;
 use num_complex::Complex;
 use smallvec::SmallVec;
 
-use super::value::RealConstant;
+use super::{
+    unitary::{UnitaryEigen, eigenvectors},
+    value::RealConstant,
+};
 use crate::{
     gate::{Gate, GateKind, Generator},
     matrix::Matrix,
@@ -252,41 +255,40 @@ fn one<const N: usize>(kind: GateKind, params: [Angle; N]) -> Result<PoweredGate
     Ok(PoweredGate::Gate(gate, 1))
 }
 
-/// Returns `U^x` for a unitary matrix, by its Schur form, which is diagonal; an error gives the
-/// reason if there is none. O(8^k).
+/// Returns `U^x` for a unitary matrix, by its eigenvectors; an error gives the reason if there is
+/// none. O(8^k).
 pub(super) fn principal_power(
     u: &Matrix<Complex<f64>>,
     x: f64,
 ) -> Result<Matrix<Complex<f64>>, &'static str> {
-    const MOST_ITERATIONS: usize = 10_000;
     // Phases of eigenvalues are known to 1e-16, and multiplied.
     const MOST: f64 = (1u32 << 20) as f64;
     if x.is_nan() || x.abs() > MOST {
         return Err("a matrix has no precise power with an exponent above 2^20");
     }
     let dim = u.dim();
-    let m = DMatrix::from_fn(dim, dim, |i, j| u[(i, j)]);
-    let (q, t) = Schur::try_new(m, f64::EPSILON, MOST_ITERATIONS).ok_or(NO_SPECTRUM)?.unpack();
-    let phases: Vec<Complex<f64>> = (0..dim)
-        .map(|i| {
-            let a = t[(i, i)].arg();
-            Complex::cis(x * if a < CUT - PI { PI } else { a })
-        })
-        .collect();
-    let power = Matrix::from_fn(u.n_qubits(), |i, j| {
-        (0..dim).map(|k| q[(i, k)] * phases[k] * q[(j, k)].conj()).sum::<Complex<f64>>()
+    let UnitaryEigen { vectors: q, values } =
+        eigenvectors(DMatrix::from_fn(dim, dim, |i, j| u[(i, j)])).ok_or(NO_SPECTRUM)?;
+    let phases = values.iter().map(|value| {
+        let a = value.arg();
+        Complex::cis(x * if a < CUT - PI { PI } else { a })
     });
-    let is_finite = power.entries().iter().all(|z| z.re.is_finite() && z.im.is_finite());
-    if is_finite { Ok(power) } else { Err(NO_SPECTRUM) }
+    let phases: Vec<Complex<f64>> = phases.collect();
+    Ok(Matrix::from_fn(u.n_qubits(), |i, j| {
+        (0..dim).map(|k| q[(i, k)] * phases[k] * q[(j, k)].conj()).sum::<Complex<f64>>()
+    }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn matrix(kind: GateKind) -> Matrix<Complex<f64>> {
+        Gate::new(kind, []).unwrap().matrix(&Values::<f64>(&[])).unwrap()
+    }
+
     #[test]
     fn the_square_root_of_x_is_sx() {
-        let matrix = |kind| Gate::new(kind, []).unwrap().matrix(&Values::<f64>(&[])).unwrap();
         let root = principal_power(&matrix(GateKind::X), 0.5).unwrap();
         for (a, b) in root.entries().iter().zip(matrix(GateKind::SX).entries()) {
             assert!((a - b).norm() < 1e-14);
