@@ -823,6 +823,34 @@ fn a_cnot_made_of_u_is_warned_of() {
 }
 
 #[test]
+fn files_are_included_from_the_folder_of_the_file_that_includes_them() {
+    let files = |name: &str| match name {
+        "dir/a.inc" => {
+            Ok("include \"../other/b.inc\"; include \"near.inc\"; include \"far.inc\";".to_owned())
+        }
+        "other/b.inc" => Ok("include \"./c.inc\"; gate b q { c q; }".to_owned()),
+        "other/c.inc" => Ok("gate c q { x q; }".to_owned()),
+        "dir/near.inc" => Ok("gate near q { y q; }".to_owned()),
+        "near.inc" => Ok("gate near q { h q; }".to_owned()),
+        "far.inc" => Ok("gate far q { z q; }".to_owned()),
+        "dir/round.inc" => Ok("include \"../dir/round.inc\";".to_owned()),
+        other => Err(format!("no {other}")),
+    };
+    let options = QasmOptions::default().with_include(Some(&files));
+    let read = |name: &str| {
+        let text = format!(
+            "OPENQASM 3.0; include \"stdgates.inc\"; include \"{name}\"; qubit q; b q; near q; far q;"
+        );
+        parse(&text, &options)
+    };
+    assert_eq!(read("dir/a.inc").unwrap().circuit.to_string(), "x q[0]\ny q[0]\nz q[0]\n");
+    let error = read("dir/missing.inc").unwrap_err().to_string();
+    assert!(error.contains("no dir/missing.inc"), "{error}");
+    let error = read("dir/round.inc").unwrap_err().to_string();
+    assert!(error.contains("includes itself"), "{error}");
+}
+
+#[test]
 fn every_gate_has_its_powers() {
     let head = "qubit[2] w; gate g a, b { BODY }";
     let names =

@@ -29,11 +29,6 @@ impl QasmLowering<'_> {
             self.standard_gates(belongs);
             return Ok(());
         }
-        if self.open.iter().any(|&s| s != 0 && self.sources[s as usize].name == name)
-            || name == self.options.file
-        {
-            return self.fail(QasmProblem::IncludeCycle { name }, quoted);
-        }
         if self.sources.len() > MAX_INCLUDES || self.open.len() > MAX_INCLUDES / 4 {
             return self.fail(QasmProblem::TooManyIncludes { limit: MAX_INCLUDES }, quoted);
         }
@@ -41,14 +36,28 @@ impl QasmLowering<'_> {
             let reason = "only `qelib1.inc` and `stdgates.inc` can be read here".to_owned();
             return self.fail(QasmProblem::Include { name, reason }, quoted);
         };
-        match resolve(&name) {
-            Ok(text) if text.len() > MAX_SOURCE => {
-                let problem = QasmProblem::SourceTooLong { bytes: text.len(), limit: MAX_SOURCE };
-                self.fail(problem, quoted)
+        // A file that is included looks beside itself, then beside the file that is read.
+        let beside = match self.source {
+            0 => None,
+            source => beside(&self.sources[source as usize].name, &name),
+        };
+        let mut failed = None;
+        for path in beside.into_iter().chain([name.clone()]) {
+            let is_open = |&s: &u32| s != 0 && self.sources[s as usize].name == path;
+            if self.open.iter().any(is_open) || path == self.options.file {
+                return self.fail(QasmProblem::IncludeCycle { name }, quoted);
             }
-            Ok(text) => self.included_file(name, text, quoted),
-            Err(reason) => self.fail(QasmProblem::Include { name, reason }, quoted),
+            match resolve(&path) {
+                Ok(text) if text.len() > MAX_SOURCE => {
+                    let (bytes, limit) = (text.len(), MAX_SOURCE);
+                    return self.fail(QasmProblem::SourceTooLong { bytes, limit }, quoted);
+                }
+                Ok(text) => return self.included_file(path, text, quoted),
+                Err(reason) => failed = failed.or(Some(reason)),
+            }
         }
+        let reason = failed.unwrap_or_default();
+        self.fail(QasmProblem::Include { name, reason }, quoted)
     }
 
     /// Lowers a file of the user. Errors in a file that is not OpenQASM are reported for the
@@ -112,6 +121,26 @@ pub(super) struct Starts {
     /// End of its first statement.
     statement: Option<u32>,
     n_syntax_errors: usize,
+}
+
+/// Returns the path of a file from the folder of another, `a/b.inc` and `../c.inc` giving `c.inc`;
+/// `None` if that is its name alone.
+fn beside(of: &str, name: &str) -> Option<String> {
+    let (folder, _) = of.rsplit_once('/')?;
+    if name.starts_with('/') {
+        return None;
+    }
+    let mut path: Vec<&str> = folder.split('/').collect();
+    for part in name.split('/') {
+        match (part, path.last()) {
+            (".", _) => {}
+            ("..", Some(&last)) if !matches!(last, "" | "." | "..") => {
+                path.pop();
+            }
+            _ => path.push(part),
+        }
+    }
+    Some(path.join("/"))
 }
 
 /// Returns true if a file has a name with an extension of OpenQASM.
