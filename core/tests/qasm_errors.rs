@@ -316,10 +316,10 @@ fn operands() {
         v3("h $1;"),
         "2:3 hardware qubits such as `$1` and declared qubits do not go together in one file"
     );
-    assert_eq!(v2("qreg z[0];"), "2:8 a register needs a size from 1 to 4294967295, not 0");
+    assert_eq!(v2("qreg z[-1];"), "2:8 a register needs a size from 0 to 4294967295, not -1");
     assert_eq!(
         v2("qreg z[4294967296];"),
-        "2:8 a register needs a size from 1 to 4294967295, not 4294967296"
+        "2:8 a register needs a size from 0 to 4294967295, not 4294967296"
     );
     assert_eq!(
         v2("qreg z[4294967295];"),
@@ -327,7 +327,7 @@ fn operands() {
     );
     assert_eq!(
         v2("qreg z[99999999999999999999999999999999999999999999]; h z;"),
-        "2:8 a register needs a size from 1 to 4294967295, not 9999999999999999999999999999999999999999"
+        "2:8 a register needs a size from 0 to 4294967295, not 9999999999999999999999999999999999999999"
     );
 }
 
@@ -364,11 +364,6 @@ fn values() {
 
 #[test]
 fn what_does_not_run_is_named() {
-    let message = v3("c;");
-    assert_eq!(
-        message.split(" [").next().unwrap(),
-        "2:1 an expression as a statement is not in this version"
-    );
     for call in ["f(1);", "if (f(1) == 2) x a;", "rx(f(1)) a;", "c[0] = f(c);", "int k = f(q[0]);"]
     {
         let message = v3(&format!("extern f(int) -> int; {call}"));

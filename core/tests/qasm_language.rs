@@ -823,6 +823,123 @@ fn a_cnot_made_of_u_is_warned_of() {
 }
 
 #[test]
+fn expressions_are_statements() {
+    let declared = "int[8] a = 3; bit[4] c = \"0110\"; angle[4] t = 1.0; float x = 0.5; \
+        array[int[8], 2] w = {1, 2}; def f(qubit t) -> int[8] { x t; return 5; }";
+    for statement in [
+        "a == 1;",
+        "a << 1;",
+        "a;",
+        "a[0];",
+        "w[1] + a * 2;",
+        "c[0] & c[1];",
+        "c[0:2];",
+        "-a;",
+        "!true;",
+        "~c;",
+        "(a + 1) * 2;",
+        "1 + 1;",
+        "a ** 2 - 1;",
+        "a ** 2 ** 1;",
+        "rotl(c, 2);",
+        "rotl(c, 2) == \"1001\";",
+        "popcount(c) + 1;",
+        "popcount(c) ** 2 * 3 < 4;",
+        "sin(x) * 2;",
+        "int[8](x);",
+        "bit[4](t) | c;",
+        "sizeof(w);",
+        "measure q[0];",
+        "durationof({ x q[0]; });",
+        "for int i in [0:2] a + i;",
+    ] {
+        let text = format!("{declared} h q[0]; {statement} cx q[0], q[1];");
+        let circuit = v3(&text);
+        let gates: Vec<String> = circuit
+            .to_string()
+            .lines()
+            .filter(|l| !l.starts_with("measure"))
+            .map(str::to_owned)
+            .collect();
+        let gates: Vec<&str> =
+            gates.iter().map(String::as_str).filter(|l| !l.contains("c[")).collect();
+        assert_eq!(gates, ["h q[0]", "cx q[0], q[1]"], "{statement}");
+    }
+    // What a call does is done.
+    for statement in ["f(q[1]);", "f(q[1]) + 1;", "-f(q[1]);", "f(q[1]) == 2;", "2 * f(q[1]);"] {
+        let circuit = v3(&format!("{declared} {statement}"));
+        assert!(circuit.to_string().ends_with("\nx q[1]\n"), "{statement}: {circuit}");
+    }
+    for (statement, error) in [
+        ("b == 1;", "`b` is not declared"),
+        ("rotl(c);", "`rotl` takes 2 arguments, not 1"),
+        ("a + ;", "expected an expression"),
+        ("a == 1 q[0];", "expected `;`"),
+        ("q[0] == 1;", "`q` is"),
+    ] {
+        let text =
+            format!("OPENQASM 3.0; include \"stdgates.inc\"; qubit[3] q; {declared} {statement}");
+        let failed = parse(&text, &QasmOptions::default()).unwrap_err().to_string();
+        assert!(failed.contains(error), "{statement}: {failed}");
+    }
+    assert!(parse("OPENQASM 2.0; qreg q[1]; creg c[1]; c == 1;", &QasmOptions::default()).is_err());
+}
+
+#[test]
+fn a_comma_may_follow_the_last_operand() {
+    same("cx q[0], q[1],; barrier q[0], q[1],; h q[2],;", "cx q[0], q[1]; h q[2];");
+    same("array[int[8], 2,] a = {1, 2,}; nop q[0],; if (a[1] == 2) x q[0];", "x q[0];");
+    same(
+        "array[int[8], 2, 1,] a; gate g(s,) a, b, { cx a, b,; } g(1,) q[0], q[1],;",
+        "cx q[0], q[1];",
+    );
+    for text in
+        ["cx q[0],, q[1];", "cx , q[0], q[1];", "array[int[8],] a;", "array[int[8], 2,,] a;"]
+    {
+        let text = format!("OPENQASM 3.0; include \"stdgates.inc\"; qubit[3] q; {text}");
+        assert!(parse(&text, &QasmOptions::default()).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn registers_may_be_empty() {
+    for text in [
+        "OPENQASM 3.0; include \"stdgates.inc\"; qubit[0] z; bit[0] d; qubit[2] q; bit[2] c; \
+         x z; h q; cx z, q[0]; barrier z, q; reset z; d = measure z; c = measure q; if (d == 0) x q;",
+        "OPENQASM 2.0; include \"qelib1.inc\"; qreg z[0]; creg d[0]; qreg q[2]; creg c[2]; \
+         x z; h q; cx z, q[0]; barrier z, q; reset z; measure z -> d; measure q -> c; if (d == 0) x q;",
+    ] {
+        let circuit = read(text).circuit;
+        assert_eq!((circuit.n_qubits(), circuit.n_bits()), (2, 2), "{text}");
+        let registers: Vec<&str> = circuit.registers().iter().map(|r| r.name.as_str()).collect();
+        assert_eq!(registers, ["c"]);
+        let again = read(&ketgrad_core::print::to_qasm3(&circuit).unwrap()).circuit;
+        assert_eq!(again.count_operations(), circuit.count_operations());
+    }
+    for (text, error) in [
+        ("x z[0];", "index 0 is out of range: `z` has no elements"),
+        ("x z[0:1];", "the selection is empty"),
+        ("x z[:];", "the selection is empty"),
+        ("cx z, q;", "registers of 0 and 2 elements"),
+    ] {
+        let text =
+            format!("OPENQASM 3.0; include \"stdgates.inc\"; qubit[0] z; qubit[2] q; {text}");
+        let failed = parse(&text, &QasmOptions::default()).unwrap_err().to_string();
+        assert!(failed.contains(error), "{text}: {failed}");
+    }
+}
+
+#[test]
+fn calibrations_are_skipped_whatever_is_in_them() {
+    let text = "OPENQASM 3.0; include \"stdgates.inc\"; qubit[2] q; \
+        cal { £ § \\ ` ? complex[float[32]] amp = 1.0 + 2.0im; } \
+        defcal x $0 { £ { nested } ° }\ndefcal y $0 { \u{7} }\nx q[0];";
+    assert_eq!(read(text).circuit.to_string(), "x q[0]\n");
+    let failed = parse("OPENQASM 3.0; qubit q; £ U(1, 2, 3) q;", &QasmOptions::default());
+    assert!(failed.unwrap_err().to_string().contains('£'));
+}
+
+#[test]
 fn files_are_included_from_the_folder_of_the_file_that_includes_them() {
     let files = |name: &str| match name {
         "dir/a.inc" => {

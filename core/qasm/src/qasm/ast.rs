@@ -476,8 +476,8 @@ pub(super) enum QasmStmtKind {
     Box(Box<[QasmStmt]>),
     Delay(Box<(QasmExpr, Box<[QasmOperand]>)>),
     Block(Box<[QasmStmt]>),
-    /// An expression.
-    Expr,
+    /// An expression, whose value is not used.
+    Expr(Box<QasmExpr>),
     /// Span of the first statement that plays or captures a pulse.
     Cal(Option<QasmSpan>),
     /// The gate that it is for, unless that name is a keyword.

@@ -125,7 +125,7 @@ pub enum QasmProblem {
     TooManySteps { limit: u64 },
 
     // Registers and operands.
-    #[error("a register needs a size from 1 to {limit}, not {given}")]
+    #[error("a register needs a size from 0 to {limit}, not {given}")]
     RegisterSize { given: String, limit: u64 },
     #[error("{given} qubits or bits in all; at most {limit} can be numbered")]
     TooManyQubits { given: u64, limit: u64 },

@@ -11,6 +11,7 @@ use super::{
     classical::Classical,
     define::DefinitionStatus,
     evaluate::constant,
+    functions,
     names::{GateCallee, GateEntry, SymbolEntry, multi_controlled},
     power::{self, Exponent},
 };
@@ -84,6 +85,9 @@ impl QasmLowering<'_> {
         {
             return self.ignore_call(call);
         }
+        if let Some(expr) = self.function_call(call, span) {
+            return self.classical(&expr).map(|_| ());
+        }
         if let Some(phase) = self.phase_alone(call) {
             // The qubits that tools write with a global phase, which does not depend on them.
             self.all_qubits(&call.operands)?;
@@ -94,6 +98,18 @@ impl QasmLowering<'_> {
         }
         let gate = self.resolve(call, None, ExprScope::Global, None, all);
         self.plan_call(gate, call, span)
+    }
+
+    /// The call of a function that a statement consists of, as an expression. A gate that the file
+    /// defines by this name is not one.
+    fn function_call(&self, call: &ast::GateCall, span: QasmSpan) -> Option<ast::QasmExpr> {
+        let is_function = call.operands.is_empty()
+            && call.modifiers.is_empty()
+            && !call.timed
+            && self.gates.get(call.name.symbol).is_none()
+            && functions::NAMES.contains(&self.interner.name(call.name.symbol));
+        let kind = || ast::QasmExprKind::Call(call.name, call.args.clone());
+        is_function.then(|| ast::QasmExpr { span, kind: kind() })
     }
 
     /// The call of a global phase without the qubits that PennyLane writes in OpenQASM 2. A gate

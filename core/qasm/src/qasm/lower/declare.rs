@@ -41,8 +41,8 @@ impl QasmLowering<'_> {
             _ => self.integer(expr, "the size of a register")?,
         };
         match u32::try_from(given) {
-            Ok(size) if size > 0 => Ok(Some(size)),
-            _ => {
+            Ok(size) => Ok(Some(size)),
+            Err(_) => {
                 let given = self.text(expr.span).chars().take(40).collect();
                 self.fail(
                     QasmProblem::RegisterSize { given, limit: u64::from(MAX_SIZE) },

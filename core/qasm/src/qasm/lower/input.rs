@@ -130,7 +130,7 @@ impl QasmLowering<'_> {
     fn array_size(&mut self, dim: &QasmExpr) -> Lower<u64> {
         let size = self.integer(dim, "the size of an array")?;
         match u64::try_from(size) {
-            Ok(size) if size > 0 => {
+            Ok(size) => {
                 let given = size.saturating_add(self.inputs.len() as u64);
                 if given > MAX_PARAMETERS {
                     return self.fail(
@@ -140,7 +140,7 @@ impl QasmLowering<'_> {
                 }
                 Ok(size)
             }
-            _ => {
+            Err(_) => {
                 let given = self.text(dim.span).chars().take(40).collect();
                 self.fail(QasmProblem::RegisterSize { given, limit: MAX_PARAMETERS }, dim.span)
             }

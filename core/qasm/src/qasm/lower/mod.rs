@@ -465,6 +465,7 @@ impl<'a> QasmLowering<'a> {
             QasmStmtKind::Pragma(Some(pragma)) => self.pragma(pragma, span),
             QasmStmtKind::Annotation => self.ignored("an annotation", span),
             QasmStmtKind::Nop | QasmStmtKind::Empty => Ok(()),
+            QasmStmtKind::Expr(expr) => self.classical(expr).map(|_| ()),
             QasmStmtKind::Extern(name, idle) => {
                 self.gates
                     .insert(name.symbol, GateEntry::External(self.file_span(name.span), *idle));
@@ -473,7 +474,6 @@ impl<'a> QasmLowering<'a> {
             QasmStmtKind::Cal(pulse) => self.calibrate(*pulse, span),
             QasmStmtKind::Defcal(name) => self.define_calibration(*name, span),
             QasmStmtKind::Defcalgrammar => self.ignored("`defcalgrammar`", span),
-            other => self.refuse(unsupported(other), span),
         }
     }
 
@@ -567,14 +567,6 @@ impl<'a> QasmLowering<'a> {
             size: r.size as usize,
             hidden: r.name.is_none() || (outputs && !r.output),
         };
-        self.bits.iter().map(&mut register).collect()
-    }
-}
-
-/// Returns the name of a kind of statement that cannot run, for messages.
-fn unsupported(kind: &QasmStmtKind) -> &'static str {
-    match kind {
-        QasmStmtKind::Expr => "an expression as a statement",
-        _ => "this statement",
+        self.bits.iter().map(&mut register).filter(|r| r.size > 0).collect()
     }
 }

@@ -249,6 +249,7 @@ impl QasmLowering<'_> {
         let place = self.file_span(span);
         let name = self.name(name.symbol);
         let help = match size {
+            0 => format!("`{name}` has no elements"),
             1 => format!("`{name}` has only the index 0"),
             _ => format!("indices of `{name}` are 0 to {}", size - 1),
         };
@@ -283,7 +284,10 @@ impl QasmLowering<'_> {
                     Some(expr) => self.integer(expr, "the step of a range")?,
                     None => 1,
                 };
-                let last = u32::try_from(size - 1).unwrap_or(u32::MAX);
+                let Some(last) = size.checked_sub(1) else {
+                    return self.fail(QasmProblem::EmptySelection, *span);
+                };
+                let last = u32::try_from(last).unwrap_or(u32::MAX);
                 let (low, high) = if step < 0 { (last, 0) } else { (0, last) };
                 let start = match start {
                     Some(expr) => self.one_index(expr, size, name)?,

@@ -68,6 +68,9 @@ impl QasmParser<'_> {
             let mut ty = self.deeper(Self::ty)?;
             let (mut dims, mut rank) = (Vec::new(), None);
             while self.eat(Sign::Comma) {
+                if !dims.is_empty() && self.is_sign(Sign::RBracket) {
+                    break;
+                }
                 if dims.is_empty() && self.eat(Sign::Hash) {
                     self.ident("`dim`")?;
                     self.expect(Sign::Assign)?;
@@ -102,6 +105,10 @@ impl QasmParser<'_> {
 
     fn declaration(&mut self) -> Parse<Box<Declaration>> {
         let ty = self.ty()?;
+        self.declaration_of(ty)
+    }
+
+    fn declaration_of(&mut self, ty: Type) -> Parse<Box<Declaration>> {
         let name = self.ident("a name")?;
         let value = if self.eat(Sign::Assign) { Some(self.expr()?) } else { None };
         self.semicolon()?;
@@ -173,8 +180,14 @@ impl QasmParser<'_> {
                 self.lone(QasmStmtKind::Defcalgrammar)
             }
             Keyword::Durationof => self.expr_statement(),
-            _ if self.is_type() && self.next_is(Sign::LParen) => self.expr_statement(),
-            _ if self.is_type() => self.declaration().map(QasmStmtKind::Declare),
+            _ if self.is_type() => {
+                let ty = self.ty()?;
+                if self.is_sign(Sign::LParen) {
+                    let cast = self.cast_to(ty)?;
+                    return self.expr_statement_from(cast);
+                }
+                self.declaration_of(ty).map(QasmStmtKind::Declare)
+            }
             _ => self.expected("a statement"),
         }
     }

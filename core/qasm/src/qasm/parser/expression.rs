@@ -11,7 +11,7 @@ use crate::{
     notation::Precedence,
     qasm::{
         Version,
-        ast::{BinaryOp, Ident, Index, Keyword, QasmExpr, QasmExprKind, QasmSpan, UnaryOp},
+        ast::{BinaryOp, Ident, Index, Keyword, QasmExpr, QasmExprKind, QasmSpan, Type, UnaryOp},
         diagnostic::QasmProblem,
         lexer::{QasmTokenKind, Sign, is_integer, radix},
     },
@@ -53,9 +53,27 @@ impl QasmParser<'_> {
         })
     }
 
+    /// Returns true if an operator on two operands is next.
+    pub(super) fn operator_follows(&self) -> bool {
+        self.binary_op().is_some() || self.is_sign(Sign::Power)
+    }
+
+    /// Parses what follows the first operand of an expression.
+    pub(super) fn expr_from(&mut self, first: QasmExpr) -> Parse<QasmExpr> {
+        self.deeper(|p| {
+            let first = p.postfix_of(first)?;
+            let first = p.power_of(first)?;
+            p.binary_from(first, Precedence::Lowest)
+        })
+    }
+
     /// Parses operators that bind at least as strongly as `least`.
     fn binary(&mut self, least: Precedence) -> Parse<QasmExpr> {
-        let mut left = self.unary()?;
+        let first = self.unary()?;
+        self.binary_from(first, least)
+    }
+
+    fn binary_from(&mut self, mut left: QasmExpr, least: Precedence) -> Parse<QasmExpr> {
         // Precedence of the chain that `left` is, if it was built here.
         let mut chained = None;
         while let Some(op) = self.binary_op() {
@@ -100,6 +118,10 @@ impl QasmParser<'_> {
 
     fn power(&mut self) -> Parse<QasmExpr> {
         let base = self.postfix()?;
+        self.power_of(base)
+    }
+
+    fn power_of(&mut self, base: QasmExpr) -> Parse<QasmExpr> {
         let is_power =
             self.is_sign(Sign::Power) || (!self.caret_is_xor() && self.is_sign(Sign::Caret));
         if !is_power {
@@ -112,7 +134,11 @@ impl QasmParser<'_> {
     }
 
     fn postfix(&mut self) -> Parse<QasmExpr> {
-        let mut expr = self.primary()?;
+        let expr = self.primary()?;
+        self.postfix_of(expr)
+    }
+
+    fn postfix_of(&mut self, mut expr: QasmExpr) -> Parse<QasmExpr> {
         let mut indices = 0;
         while self.is_sign(Sign::LBracket) {
             indices += 1;
@@ -209,11 +235,7 @@ impl QasmParser<'_> {
             }
             Some(_) if self.is_type() => {
                 let ty = self.ty()?;
-                self.expect(Sign::LParen)?;
-                let inner = self.expr()?;
-                self.expect(Sign::RParen)?;
-                let kind = QasmExprKind::Cast(Box::new(ty), Box::new(inner));
-                return Ok(QasmExpr { span: QasmSpan::new(name.span.start, self.last_end), kind });
+                return self.cast_to(ty);
             }
             // `pow` is a modifier and a function.
             Some(word) if word != Keyword::Pow || !self.next_is(Sign::LParen) => {
@@ -231,6 +253,16 @@ impl QasmParser<'_> {
         };
         self.bump();
         Ok(QasmExpr { span: name.span, kind })
+    }
+
+    /// Parses a cast, after its type.
+    pub(super) fn cast_to(&mut self, ty: Type) -> Parse<QasmExpr> {
+        let start = ty.span.start;
+        self.expect(Sign::LParen)?;
+        let inner = self.expr()?;
+        self.expect(Sign::RParen)?;
+        let kind = QasmExprKind::Cast(Box::new(ty), Box::new(inner));
+        Ok(QasmExpr { span: QasmSpan::new(start, self.last_end), kind })
     }
 
     /// Parses the unit that may follow a number, which makes it a duration or an imaginary number.

@@ -67,7 +67,7 @@ impl QasmParser<'_> {
         Ok(None)
     }
 
-    /// Parses operands up to the `;`, at least `least`.
+    /// Parses operands up to the `;`, at least `least`. A comma may follow the last.
     pub(super) fn operands(&mut self, least: usize) -> Parse<Box<[QasmOperand]>> {
         let mut operands = Vec::with_capacity(2);
         if least == 0
@@ -77,7 +77,7 @@ impl QasmParser<'_> {
         }
         loop {
             operands.push(self.operand()?);
-            if !self.eat(Sign::Comma) {
+            if !self.eat(Sign::Comma) || self.is_sign(Sign::Semi) {
                 return Ok(operands.into());
             }
         }
@@ -134,6 +134,11 @@ impl QasmParser<'_> {
         if self.is_sign(Sign::LBracket) {
             self.index()?;
             timed = true;
+        }
+        if least == 0 && modifiers.is_empty() && !timed && self.operator_follows() {
+            let span = QasmSpan::new(name.span.start, self.last_end);
+            let call = QasmExpr { span, kind: QasmExprKind::Call(name, args) };
+            return self.expr_statement_from(call);
         }
         let operands = self.operands(least)?;
         self.semicolon()?;

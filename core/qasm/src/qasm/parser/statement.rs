@@ -213,6 +213,9 @@ impl QasmParser<'_> {
             if self.assignment_sign().is_some() {
                 return self.assignment(target);
             }
+            if modern && (self.operator_follows() || self.is_sign(Sign::Semi)) {
+                return self.expr_statement_from(as_expr(&target));
+            }
             if modern && matches!(self.token.kind, QasmTokenKind::Name(_) | QasmTokenKind::Hardware)
             {
                 // A gate with a duration, `x[100ns] q`: the brackets are skipped.
@@ -229,9 +232,9 @@ impl QasmParser<'_> {
                 QasmOperand { span: name.span, base: OperandBase::Name(name), select: Select::All };
             return self.assignment(target);
         }
-        if modern && self.is_sign(Sign::Semi) {
-            self.bump();
-            return Ok(QasmStmtKind::Expr);
+        if modern && (self.operator_follows() || self.is_sign(Sign::Semi)) {
+            let kind = QasmExprKind::Name(name.symbol);
+            return self.expr_statement_from(QasmExpr { span: name.span, kind });
         }
         self.call(Box::default(), name)
     }
@@ -282,9 +285,16 @@ impl QasmParser<'_> {
     }
 
     pub(super) fn expr_statement(&mut self) -> Parse<QasmStmtKind> {
-        self.expr()?;
+        let expr = self.expr()?;
         self.semicolon()?;
-        Ok(QasmStmtKind::Expr)
+        Ok(QasmStmtKind::Expr(Box::new(expr)))
+    }
+
+    /// Parses an expression as a statement, from what follows its first operand.
+    pub(super) fn expr_statement_from(&mut self, first: QasmExpr) -> Parse<QasmStmtKind> {
+        let expr = self.expr_from(first)?;
+        self.semicolon()?;
+        Ok(QasmStmtKind::Expr(Box::new(expr)))
     }
 }
 
