@@ -29,6 +29,7 @@ mod unix {
             Once, OnceLock,
             atomic::{AtomicBool, Ordering},
         },
+        time::Duration,
     };
 
     use libc::{c_int, c_void, sigaction, siginfo_t};
@@ -55,8 +56,14 @@ mod unix {
     /// Handlers that were installed before. Written once, before the handlers are.
     static BEFORE: OnceLock<[sigaction; SIGNALS.len()]> = OnceLock::new();
 
-    /// True if a line was written: one signal may lead to another.
+    /// True if a thread writes the line, or did: one signal may lead to another.
     static SAID: AtomicBool = AtomicBool::new(false);
+
+    /// True if the line was written.
+    static WRITTEN: AtomicBool = AtomicBool::new(false);
+
+    /// Milliseconds that a thread which ends the process waits for the line of another one.
+    const PATIENCE: u32 = 1000;
 
     pub(super) fn report_on_stderr() {
         static ONCE: Once = Once::new();
@@ -117,6 +124,13 @@ mod unix {
 
     extern "C" fn at_exit() {
         if say("it ended the process") {
+            // Another thread may be about to write.
+            for _ in 0..PATIENCE {
+                if WRITTEN.load(Ordering::Acquire) {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
             // SAFETY: ends the process.
             unsafe { libc::_exit(AT_FAULT) }
         }
@@ -142,6 +156,7 @@ mod unix {
         line[len] = b'\n';
         // SAFETY: the bytes are ours.
         unsafe { libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), len + 1) };
+        WRITTEN.store(true, Ordering::Release);
         true
     }
 }
