@@ -899,6 +899,8 @@ fn a_comma_may_follow_the_last_operand() {
         let text = format!("OPENQASM 3.0; include \"stdgates.inc\"; qubit[3] q; {text}");
         assert!(parse(&text, &QasmOptions::default()).is_err(), "{text}");
     }
+    let old = "OPENQASM 2.0; include \"qelib1.inc\"; qreg q[2]; cx q[0], q[1],;";
+    assert!(parse(old, &QasmOptions::default()).is_err());
 }
 
 #[test]

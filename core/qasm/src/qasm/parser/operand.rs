@@ -2,6 +2,7 @@
 
 use super::{Parse, QasmParser};
 use crate::qasm::{
+    Version,
     ast::{
         GateCall, Ident, Index, Keyword, Modifier, ModifierKind, OperandBase, QasmExpr,
         QasmExprKind, QasmOperand, QasmSpan, QasmStmtKind, Select,
@@ -67,7 +68,7 @@ impl QasmParser<'_> {
         Ok(None)
     }
 
-    /// Parses operands up to the `;`, at least `least`. A comma may follow the last.
+    /// Parses operands up to the `;`, at least `least`. In OpenQASM 3 a comma may follow the last.
     pub(super) fn operands(&mut self, least: usize) -> Parse<Box<[QasmOperand]>> {
         let mut operands = Vec::with_capacity(2);
         if least == 0
@@ -77,7 +78,8 @@ impl QasmParser<'_> {
         }
         loop {
             operands.push(self.operand()?);
-            if !self.eat(Sign::Comma) || self.is_sign(Sign::Semi) {
+            let more = self.eat(Sign::Comma);
+            if !more || self.version == Version::V3 && self.is_sign(Sign::Semi) {
                 return Ok(operands.into());
             }
         }
