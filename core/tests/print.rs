@@ -325,6 +325,14 @@ fn gates_with_a_disputed_phase_are_not_controlled_by_name() {
     one.gate(Gate::new(GateKind::U, [0.3, 0.2, 0.1].map(Angle::rad)).unwrap(), &[1], &[(0, true)])
         .unwrap();
     assert!(to_qasm3(&one).unwrap().ends_with("cu(0.3, 0.2, 0.1, 0.15) q[0], q[1];\n"));
+    // A phase that loses digits as one number is not written.
+    for (phi, by_name) in [(0.2, false), (1e8, true)] {
+        let mut far = Circuit::new(2);
+        let gate = Gate::new(GateKind::U3, [0.3, phi, 0.123_456_789].map(Angle::rad)).unwrap();
+        far.gate(gate, &[1], &[(0, true)]).unwrap();
+        assert_eq!(to_qasm3(&far).unwrap().contains("ctrl @ u3("), by_name, "{phi}");
+        check_both("u3 of a large angle", &far);
+    }
 }
 
 #[test]

@@ -181,7 +181,9 @@ impl PrintLowering {
 
     /// Lowers a one-qubit gate that has no name with that many controls.
     fn one_qubit(&mut self, gate: &Gate, controls: &[u32], t: u32) -> Result<(), PrintError> {
-        let half = |a: &Angle| a.clone() * Q::new_raw(1, 2);
+        if let Some(gate) = TextbookGate::new(gate) {
+            return self.general(&gate, controls, t);
+        }
         let turn =
             |numerator, denominator| Gate::new(GateKind::P, [Angle::pi(numerator, denominator)]);
         match (gate.kind(), gate.params()) {
@@ -217,19 +219,6 @@ impl PrintLowering {
                 self.root(&Gate::new(GateKind::RX, [theta.clone()])?, controls, t)?;
                 self.emit(GateKind::RZ, &[phi], &[], &[t])
             }
-            (GateKind::U, [theta, phi, lambda]) => {
-                self.general([theta, phi, lambda], &[&half(theta)], controls, t)
-            }
-            (GateKind::U2, [phi, lambda]) => {
-                let angles = [&Angle::pi(1, 2), phi, lambda];
-                self.general(angles, &[&-half(phi), &-half(lambda)], controls, t)
-            }
-            (GateKind::U3, [theta, phi, lambda]) => {
-                self.general([theta, phi, lambda], &[&-half(phi), &-half(lambda)], controls, t)
-            }
-            (GateKind::UG, [theta, phi, lambda, gamma]) => {
-                self.general([theta, phi, lambda], &[gamma], controls, t)
-            }
             _ if !controls.is_empty() && gate.kind().generator().is_some() => {
                 self.root(gate, controls, t)
             }
@@ -240,11 +229,10 @@ impl PrintLowering {
         }
     }
 
-    /// `e^{i gamma}` times the textbook matrix of `(theta, phi, lambda)`, gamma being a sum.
+    /// A general gate on one qubit under controls.
     fn general(
         &mut self,
-        [theta, phi, lambda]: [&Angle; 3],
-        gamma: &[&Angle],
+        TextbookGate { angles: [theta, phi, lambda], gamma }: &TextbookGate,
         controls: &[u32],
         t: u32,
     ) -> Result<(), PrintError> {
@@ -252,11 +240,11 @@ impl PrintLowering {
             let sum = precise_sum(gamma);
             let own = sum.clone().unwrap_or_default();
             self.emit(GateKind::UG, &[theta, phi, lambda, &own], controls, &[t])?;
-            let others = if sum.is_some() { &[] } else { gamma };
+            let others: &[Angle] = if sum.is_some() { &[] } else { gamma };
             return others.iter().try_for_each(|gamma| self.phase(gamma, controls));
         }
         let halves = [phi, lambda].map(|angle| angle * Q::new_raw(1, 2));
-        let gamma: SmallVec<[&Angle; 4]> = gamma.iter().copied().chain(&halves).collect();
+        let gamma: SmallVec<[Angle; 4]> = gamma.iter().cloned().chain(halves).collect();
         match precise_sum(&gamma) {
             Some(sum) => self.phase(&sum, controls)?,
             None => gamma.iter().try_for_each(|gamma| self.phase(gamma, controls))?,
@@ -349,10 +337,42 @@ impl PrintLowering {
     }
 }
 
+/// A general gate on one qubit: `e^{i gamma}` times the textbook matrix of its angles.
+pub(super) struct TextbookGate {
+    /// theta, phi and lambda.
+    pub(super) angles: [Angle; 3],
+    /// The parts of gamma, which is their sum.
+    pub(super) gamma: SmallVec<[Angle; 2]>,
+}
+
+impl TextbookGate {
+    /// Returns `U`, `u2`, `u3` or the general gate in this form; `None` for any other gate.
+    pub(super) fn new(gate: &Gate) -> Option<TextbookGate> {
+        let half = |angle: &Angle| angle * Q::new_raw(1, 2);
+        let of_determinant_1 = |theta: Angle, phi: &Angle, lambda: &Angle| TextbookGate {
+            gamma: [-half(phi), -half(lambda)].into_iter().collect(),
+            angles: [theta, phi.clone(), lambda.clone()],
+        };
+        Some(match (gate.kind(), gate.params()) {
+            (GateKind::U2, [phi, lambda]) => of_determinant_1(Angle::pi(1, 2), phi, lambda),
+            (GateKind::U3, [theta, phi, lambda]) => of_determinant_1(theta.clone(), phi, lambda),
+            (GateKind::U, [theta, phi, lambda]) => TextbookGate {
+                angles: [theta.clone(), phi.clone(), lambda.clone()],
+                gamma: [half(theta)].into_iter().collect(),
+            },
+            (GateKind::UG, [theta, phi, lambda, gamma]) => TextbookGate {
+                angles: [theta.clone(), phi.clone(), lambda.clone()],
+                gamma: [gamma.clone()].into_iter().collect(),
+            },
+            _ => return None,
+        })
+    }
+}
+
 /// Returns the sum of some angles, unless a small one loses digits in it.
-fn precise_sum(angles: &[&Angle]) -> Option<Angle> {
+pub(super) fn precise_sum(angles: &[Angle]) -> Option<Angle> {
     const PRECISE: f64 = 1e-12;
-    let sum = angles.iter().fold(Angle::zero(), |sum, &angle| sum + angle);
+    let sum = angles.iter().fold(Angle::zero(), |sum, angle| sum + angle);
     let before: f64 = angles.iter().map(|angle| angle.rounding_bound()).sum();
     (sum.rounding_bound() <= before + PRECISE).then_some(sum)
 }

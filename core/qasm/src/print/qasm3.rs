@@ -23,6 +23,7 @@ use super::{
     PrintError, RegisterNames, ScratchRegisters, address, check_unitary_size, condition,
     declare::{declare_inputs, declare_registers},
     definition::{Formals, definition},
+    lower::{TextbookGate, precise_sum},
     named_gates, named_qubits, named_registers,
     names::{Alphabet, UniqueNames},
     noise, renamed_registers, synthesis,
@@ -32,7 +33,7 @@ use crate::{
     circuit::{Circuit, Condition, Control, DelayLength, Instruction, NamedCall, Operation, Part},
     gate::{Gate, GateKind, NAMED_GATES},
     matrix::Matrix,
-    param::{Angle, Q},
+    param::Angle,
 };
 
 /// The circuit in OpenQASM 3.
@@ -465,22 +466,14 @@ impl Qasm3Printer {
 }
 
 /// Returns `U`, `u2` or `u3` as the gate that has its phase as a parameter. Controls show the
-/// phase, and readers of the language do not agree on that of these gates.
+/// phase, and readers of the language do not agree on that of these gates. `None` for any other
+/// gate, and where the phase would lose digits as one number.
 fn with_its_phase(gate: &Gate) -> Result<Option<Gate>, PrintError> {
-    let half = |angle: &Angle| angle.clone() * Q::new_raw(1, 2);
-    let params = match (gate.kind(), gate.params()) {
-        (GateKind::U, [theta, phi, lambda]) => {
-            [theta.clone(), phi.clone(), lambda.clone(), half(theta)]
-        }
-        (GateKind::U2, [phi, lambda]) => {
-            [Angle::pi(1, 2), phi.clone(), lambda.clone(), -half(&(phi + lambda))]
-        }
-        (GateKind::U3, [theta, phi, lambda]) => {
-            [theta.clone(), phi.clone(), lambda.clone(), -half(&(phi + lambda))]
-        }
-        _ => return Ok(None),
+    let Some(TextbookGate { angles: [theta, phi, lambda], gamma }) = TextbookGate::new(gate) else {
+        return Ok(None);
     };
-    Ok(Some(Gate::new(GateKind::UG, params)?))
+    let whole = |gamma| Gate::new(GateKind::UG, [theta, phi, lambda, gamma]);
+    Ok(precise_sum(&gamma).map(whole).transpose()?)
 }
 
 /// The first name in `stdgates.inc`.
