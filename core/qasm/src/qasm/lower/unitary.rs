@@ -98,29 +98,12 @@ mod tests {
     use std::f64::consts::PI;
 
     use nalgebra::DVector;
+    use support::random::Rng;
 
     use super::{super::power::principal_power, *};
     use crate::matrix::Matrix;
 
     type Complexes = DMatrix<Complex<f64>>;
-
-    /// Random numbers from -1 to 1.
-    struct RandomNumbers(u64);
-
-    impl RandomNumbers {
-        fn next(&mut self) -> f64 {
-            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695);
-            (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-        }
-
-        fn below(&mut self, n: usize) -> usize {
-            ((self.next() + 1.0) * 0.5 * n as f64) as usize % n
-        }
-
-        fn unitary(&mut self, n: usize) -> Complexes {
-            DMatrix::from_fn(n, n, |_, _| Complex::new(self.next(), self.next())).qr().q()
-        }
-    }
 
     fn power(u: &Complexes, x: f64) -> Complexes {
         let n_qubits = u.nrows().trailing_zeros() as usize;
@@ -131,11 +114,12 @@ mod tests {
 
     #[test]
     fn powers_of_matrices_with_known_spectra() {
-        let mut numbers = RandomNumbers(1);
+        let mut rng = Rng::new(1);
         for k in 0..300 {
-            let n = [2, 4, 8, 16][k % 4];
+            let n_qubits = k % 4 + 1;
+            let n = 1 << n_qubits;
             let mut phase = |i: usize| match k / 4 % 6 {
-                0 => PI * numbers.next(),
+                0 => PI * rng.signed(),
                 // Few eigenvalues, those of a reflection, and roots of unity.
                 1 => [0.3, -2.0, 3.0][i % 3],
                 2 => [0.0, PI][i % 2],
@@ -145,7 +129,8 @@ mod tests {
                 _ => 1.0 + [0.4, -0.4 + 1e-9, 0.7, -0.7 - 1e-13][i % 4],
             };
             let phases: Vec<f64> = (0..n).map(&mut phase).collect();
-            let q = numbers.unitary(n);
+            let q = rng.unitary(n_qubits);
+            let q = DMatrix::from_fn(n, n, |i, j| q[(i, j)]);
             let with = |x: f64| {
                 let values = phases.iter().map(|a| Complex::cis(a * x));
                 &q * DMatrix::from_diagonal(&DVector::from_iterator(n, values)) * q.adjoint()
@@ -159,11 +144,10 @@ mod tests {
 
     #[test]
     fn permutations_have_roots() {
-        let mut numbers = RandomNumbers(2);
+        let mut rng = Rng::new(2);
         for k in 0..400 {
             let n = [4, 8, 16, 64][if k % 40 == 0 { 3 } else { k % 3 }];
-            let mut order: Vec<usize> = (0..n).collect();
-            (1..n).rev().for_each(|i| order.swap(i, numbers.below(i + 1)));
+            let order = rng.permutation(n);
             let u =
                 DMatrix::from_fn(n, n, |i, j| Complex::from(f64::from(u8::from(order[j] == i))));
             for m in [2, 3] {
