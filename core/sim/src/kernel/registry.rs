@@ -9,8 +9,7 @@
 //! ([`Executors::fallbacks`]). One that was requested by name is never passed over.
 
 use std::{
-    any::{Any, TypeId},
-    collections::HashMap,
+    any::Any,
     fmt,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -325,7 +324,8 @@ impl<R: Ring> Executor<R> for Generic {
 /// Executors by ring. Copies share the list of fallbacks.
 #[derive(Clone, Default)]
 pub struct Executors {
-    by_ring: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
+    /// An [`ExecutorList`] for each ring. There are few, and one is looked up for every few gates.
+    lists: Vec<Arc<dyn Any + Send + Sync>>,
     fallbacks: Arc<Mutex<Vec<ExecuteError>>>,
 }
 
@@ -342,11 +342,12 @@ impl Executors {
     pub fn insert<R: Ring>(&mut self, executor: Arc<dyn Executor<R>>) {
         let mut list = self.list::<R>().cloned().unwrap_or_default();
         list.push(executor);
-        self.by_ring.insert(TypeId::of::<R>(), Arc::new(list));
+        self.lists.retain(|list| !list.is::<ExecutorList<R>>());
+        self.lists.push(Arc::new(list));
     }
 
     fn list<R: Ring>(&self) -> Option<&ExecutorList<R>> {
-        self.by_ring.get(&TypeId::of::<R>())?.downcast_ref()
+        self.lists.iter().find_map(|list| list.downcast_ref())
     }
 
     /// Returns the cheapest executor that accepts; the generic one for rings without a registered
@@ -443,6 +444,6 @@ impl Executors {
 
 impl fmt::Debug for Executors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Executors for {} rings", self.by_ring.len())
+        write!(f, "Executors for {} rings", self.lists.len())
     }
 }

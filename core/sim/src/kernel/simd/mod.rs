@@ -96,6 +96,7 @@ impl InstructionSet {
     }
 
     /// Returns true if this processor has it.
+    #[inline]
     #[must_use]
     pub fn is_available(self) -> bool {
         match self {
