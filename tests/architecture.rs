@@ -397,6 +397,8 @@ const LONG_FUNCTIONS: &[(&str, &str)] = &[
     ("core/exec/src/exec/machine/small_program.rs", "run_small"),
     ("core/exec/src/exec/machine/whole.rs", "on_arrays"),
     ("core/exec/src/exec/jit/lower/instruction.rs", "instruction"),
+    // What a step of a classical expression does.
+    ("core/circuit/src/classical/evaluate.rs", "evaluate"),
     // The registers that an instruction names.
     ("core/exec/src/exec/registers.rs", "visit"),
     // The meaning and the derivatives of an operation.

@@ -6,6 +6,7 @@ use std::f64::consts::PI;
 use ketgrad_core::{
     ansatz,
     circuit::{Circuit, Condition},
+    classical::{Arithmetic, ClassicalExpr, ClassicalType, IntType},
     exec::{Datum, Derivatives},
     gate::{Gate, GateKind},
     hybrid::{Circuits, Expectation, HybridError, Method, Observable},
@@ -1179,4 +1180,52 @@ fn feedback_has_derivatives() {
         (v - series(a, b)).abs() < 1e-10 && close(&gradient, &slopes, 1e-8),
         "{v} {gradient:?} {slopes:?}"
     );
+}
+
+#[test]
+fn classical_variables_have_derivatives() {
+    // Three rounds of RY(a), measured and counted: n is binomial with s = sin^2(a/2). The other
+    // qubit turns n times by b, so that <Z> is the real part of (1 - s + s e^{ib})^3.
+    let mut circuit = Circuit::new(2);
+    let (a, b) = (circuit.param("a"), circuit.param("b"));
+    circuit.add_register("c", 1).unwrap();
+    let int = ClassicalType::Int(IntType::INT);
+    let [n, i] = ["n", "i"].map(|name| circuit.hidden_variable(name, int).unwrap());
+    let value = |c: &Circuit| c.value_of(n).unwrap();
+    let one = Condition::Bit { bit: 0, value: true };
+    circuit
+        .for_loop(i, [1, 1, 3].map(ClassicalExpr::from), |c| {
+            c.reset(0)?.ry(0, &a)?.measure(0, 0)?;
+            let next = value(c).binary(Arithmetic::Add, 1)?;
+            c.if_else(one, |c| c.store(n, next), |c| Ok(c))
+        })
+        .unwrap();
+    let times = value(&circuit);
+    circuit.for_loop(i, [1.into(), 1.into(), times], |c| c.rx(1, &b)).unwrap();
+    let z = "Z1".parse::<PauliSum>().unwrap();
+    let energy = Expectation::new(circuit, [z.clone()]).unwrap();
+    assert_eq!(energy.methods(), [Method::Forward, Method::Difference]);
+    assert!(matches!(energy.gradient_by(Method::Shift, &[1.0, 0.3]), Err(HybridError::Dynamic)));
+    let (a, b) = (0.7f64, 1.9f64);
+    let (s, turn) = ((a / 2.0).sin().powi(2), Complex::from_polar(1.0, b));
+    let mean = Complex::new(1.0 - s, 0.0) + turn * s;
+    let slope = mean * mean * 3.0;
+    let expected =
+        [(slope * (turn - 1.0) * a.sin() / 2.0).re, (slope * turn * Complex::i() * s).re];
+    for method in energy.methods() {
+        let (v, gradient) = energy.gradient_by(method, &[a, b]).unwrap();
+        assert!((v - mean.powi(3).re).abs() < ROUNDING, "{method:?}: {v}");
+        assert!(close(&gradient, &expected, 1e-8), "{method:?}: {gradient:?} {expected:?}");
+    }
+
+    // A branch runs once at most: shifts do.
+    let mut branches = Circuit::new(2);
+    let (a, b) = (branches.param("a"), branches.param("b"));
+    branches.add_register("c", 1).unwrap();
+    let one = Condition::Bit { bit: 0, value: true };
+    branches.ry(0, &a).unwrap().measure(0, 0).unwrap();
+    branches.if_else(one, |c| c.rx(1, &b), |c| c.rx(1, &a)?.rx(1, b.clone() * Q::from(2))).unwrap();
+    let energy = Expectation::new(branches, [z]).unwrap();
+    assert_eq!(energy.methods(), [Method::Forward, Method::Shift, Method::Difference]);
+    assert!(energy.check(&[0.7, 1.9]).unwrap().agree);
 }

@@ -13,8 +13,9 @@
 //! overloading).
 //!
 //! Circuits: [`param`] (angles of gates), [`basis`] (bits), [`matrix`], [`pauli`] (strings as
-//! masks), [`gate`] (the table), [`circuit`], [`observable`], [`kernel`] (loops over amplitudes),
-//! [`plan`] (many gates in one pass), [`state`], [`field`] (exact numbers modulo a prime),
+//! masks), [`gate`] (the table), [`circuit`], [`classical`] (its variables and expressions),
+//! [`observable`], [`kernel`] (loops over amplitudes), [`plan`] (many gates in one pass),
+//! [`state`], [`field`] (exact numbers modulo a prime),
 //! [`simulate`], [`equivalent`] (equality of circuits), [`exact`] (amplitudes in closed form),
 //! [`hybrid`] (derivatives of circuits), [`problem`] (Hamiltonians to try things on), [`ansatz`]
 //! (circuits with parameters), [`optimize`] (minimisation), [`qasm`] (circuits from text),
@@ -39,7 +40,9 @@ pub use smallvec;
 #[doc(inline)]
 pub use ketgrad_circuit::{ansatz, problem};
 #[doc(inline)]
-pub use ketgrad_circuit::{basis, channel, circuit, gate, matrix, observable, param, pauli};
+pub use ketgrad_circuit::{
+    basis, channel, circuit, classical, gate, matrix, observable, param, pauli,
+};
 #[cfg(feature = "emit")]
 #[doc(inline)]
 pub use ketgrad_emit::emit;

@@ -2,7 +2,7 @@
 //!
 //! [`qasm`] (OpenQASM 2 and 3 read), [`mod@print`] (and written), [`draw`] (text, SVG, LaTeX).
 
-use ketgrad_circuit::{channel, circuit, gate, matrix, param};
+use ketgrad_circuit::{channel, circuit, classical, gate, matrix, param};
 use ketgrad_num::{notation, stack};
 use ketgrad_sim::{simulate, state};
 #[cfg(feature = "draw")]

@@ -23,7 +23,9 @@ extern crate ketgrad_num;
 #[doc(no_inline)]
 pub use ketgrad_circuit::{ansatz, problem};
 #[doc(no_inline)]
-pub use ketgrad_circuit::{basis, channel, circuit, gate, matrix, observable, param, pauli};
+pub use ketgrad_circuit::{
+    basis, channel, circuit, classical, gate, matrix, observable, param, pauli,
+};
 use ketgrad_num::bytes;
 #[doc(no_inline)]
 pub use ketgrad_num::{array, cancel, scalar};

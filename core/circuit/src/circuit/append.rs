@@ -1,6 +1,6 @@
 //! Appending to a circuit: every instruction is checked before it is added.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use num_complex::Complex;
 use smallvec::SmallVec;
@@ -135,7 +135,8 @@ impl Circuit {
 
     /// Appends the instructions of `body`, each under a condition on classical bits. The condition
     /// is tested at each of them: an instruction after a change of its bits within the block sees
-    /// the new values.
+    /// the new values. A block in it, but for a loop of [`Circuit::while_loop`], becomes the body
+    /// of an `if`, which tests the condition once.
     ///
     /// ```
     /// use ketgrad_core::circuit::{Circuit, Condition};
@@ -158,13 +159,42 @@ impl Circuit {
         let first = self.instructions.len();
         self.all_or_nothing(body)?;
         let condition = Arc::new(condition);
-        for instruction in &mut self.instructions[first..] {
-            instruction.condition = Some(match &instruction.condition {
-                None => Arc::clone(&condition),
-                Some(inner) => Arc::new((*condition).clone().and((**inner).clone())),
-            });
+        let mut at = first;
+        while let Some(instruction) = self.instructions.get(at) {
+            let length = 1 + instruction.operation.body().unwrap_or(0) as usize;
+            let end = at.saturating_add(length).min(self.instructions.len());
+            at = match self.instructions[at..end].iter().all(can_have_condition) {
+                true => {
+                    self.instructions[at..end].iter_mut().for_each(|i| i.restrict(&condition));
+                    end
+                }
+                // With the `else` that follows it.
+                false => {
+                    let mut end = end;
+                    while let Some(Operation::Else { body }) =
+                        self.instructions.get(end).map(|next| &next.operation)
+                    {
+                        end = (end + 1).saturating_add(*body as usize).min(self.instructions.len());
+                    }
+                    self.wrap_in_if(at..end, &condition);
+                    end + 1
+                }
+            };
         }
         Ok(self)
+    }
+
+    /// Makes some instructions the body of an `if`.
+    fn wrap_in_if(&mut self, range: Range<usize>, condition: &Arc<Condition>) {
+        let body = u32::try_from(range.len()).unwrap_or(u32::MAX);
+        let head = Instruction {
+            operation: Operation::If { body },
+            targets: SmallVec::new(),
+            controls: SmallVec::new(),
+            condition: Some(Arc::clone(condition)),
+        };
+        self.instructions.insert(range.start, head);
+        self.calls.insert_before(range.start);
     }
 
     /// Appends the instructions of `body`, each gate under further controls: all of `controls` must
@@ -290,13 +320,7 @@ impl Circuit {
     }
 
     pub(super) fn check_condition(&self, condition: &Condition) -> Result<(), CircuitError> {
-        let mut missing = None;
-        condition.for_each_bit(&mut |bit| {
-            if bit as usize >= self.n_bits {
-                missing = Some(bit as usize);
-            }
-        });
-        missing.map_or(Ok(()), |bit| Err(self.no_such_bit(bit)))
+        self.check_places(|f| condition.for_each_place(f))
     }
 
     fn check(&self, instruction: &Instruction) -> Result<(), CircuitError> {
@@ -346,8 +370,8 @@ impl Circuit {
             {
                 return Err(CircuitError::DelayLength { length: length.to_string() });
             }
-            Operation::While { .. } | Operation::ReadoutError { .. }
-                if given > 0 || !instruction.controls.is_empty() =>
+            operation
+                if operation.is_classical() && (given > 0 || !instruction.controls.is_empty()) =>
             {
                 let gate = operation_name(instruction);
                 return Err(CircuitError::Targets {
@@ -358,6 +382,12 @@ impl Circuit {
             }
             _ => {}
         }
+        match &instruction.operation {
+            Operation::Store(assignment) => self.check_assignment(assignment)?,
+            Operation::For { over, .. } => self.check_loop(over)?,
+            _ => {}
+        }
+        self.check_places(|f| instruction.operation.for_each_read(f))?;
         let params = instruction.operation.params();
         params.iter().flat_map(Angle::terms).try_for_each(|t| self.own(t.0))?;
         let mut seen: SmallVec<[u32; 8]> = SmallVec::new();
@@ -381,4 +411,11 @@ impl Circuit {
         }
         Ok(())
     }
+}
+
+/// Returns true if an instruction is one that runs only where its condition holds, or the header of
+/// a `while`, whose body may have its condition too.
+fn can_have_condition(instruction: &Instruction) -> bool {
+    matches!(instruction.operation, Operation::While { .. })
+        || instruction.operation.body().is_none()
 }

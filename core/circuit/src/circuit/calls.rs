@@ -148,6 +148,14 @@ impl CallLog {
         };
         CallLog(Arc::new(self.0.iter().map(other).collect()))
     }
+
+    /// An instruction is inserted at a position: calls from there on move.
+    pub(super) fn insert_before(&mut self, at: usize) {
+        if self.0.iter().any(|call| call.first >= at) {
+            let calls = Arc::make_mut(&mut self.0).iter_mut();
+            calls.filter(|call| call.first >= at).for_each(|call| call.first += 1);
+        }
+    }
 }
 
 impl Circuit {

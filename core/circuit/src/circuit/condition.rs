@@ -1,47 +1,14 @@
 //! Conditions on classical bits, for instructions that run only where they hold.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use super::{BitRange, CircuitError};
-
-/// Relation between the number in some bits and a constant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum Relation {
-    Equal,
-    NotEqual,
-    Less,
-    LessEqual,
-    Greater,
-    GreaterEqual,
-}
-
-impl Relation {
-    fn holds(self, ordering: std::cmp::Ordering) -> bool {
-        match self {
-            Relation::Equal => ordering.is_eq(),
-            Relation::NotEqual => ordering.is_ne(),
-            Relation::Less => ordering.is_lt(),
-            Relation::LessEqual => ordering.is_le(),
-            Relation::Greater => ordering.is_gt(),
-            Relation::GreaterEqual => ordering.is_ge(),
-        }
-    }
-
-    fn symbol(self) -> &'static str {
-        match self {
-            Relation::Equal => "==",
-            Relation::NotEqual => "!=",
-            Relation::Less => "<",
-            Relation::LessEqual => "<=",
-            Relation::Greater => ">",
-            Relation::GreaterEqual => ">=",
-        }
-    }
-}
+use crate::classical::{
+    CircuitNames, ClassicalExpr, PlaceNames, ReadMemory, ReadPlace, Relation, Renumber, VariableId,
+};
 
 /// A condition on the classical bits of a circuit, which are numbered over all registers.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Condition {
     /// One bit has this value.
     Bit {
@@ -66,6 +33,8 @@ pub enum Condition {
     All(Vec<Condition>),
     /// True if one of the conditions is.
     Any(Vec<Condition>),
+    /// The value of an expression, a truth value.
+    Expr(Arc<ClassicalExpr>),
 }
 
 impl Condition {
@@ -112,8 +81,9 @@ impl Condition {
         })
     }
 
-    /// Returns true if the condition holds, given the value of each bit.
-    pub fn holds(&self, bit_value: &dyn Fn(u32) -> bool) -> bool {
+    /// Returns true if the condition holds, given what it reads.
+    pub fn holds(&self, memory: &dyn ReadMemory) -> bool {
+        let bit_value = |bit| memory.bit(bit);
         match self {
             Condition::Bit { bit, value } => bit_value(*bit) == *value,
             Condition::Compare { bits, relation, value } => {
@@ -122,9 +92,10 @@ impl Condition {
                 let right = (0..width).rev().map(|i| value.get(i).copied().unwrap_or(false));
                 relation.holds(left.cmp(right))
             }
-            Condition::Not(inner) => !inner.holds(bit_value),
-            Condition::All(all) => all.iter().all(|c| c.holds(bit_value)),
-            Condition::Any(any) => any.iter().any(|c| c.holds(bit_value)),
+            Condition::Not(inner) => !inner.holds(memory),
+            Condition::All(all) => all.iter().all(|c| c.holds(memory)),
+            Condition::Any(any) => any.iter().any(|c| c.holds(memory)),
+            Condition::Expr(expr) => expr.evaluate(memory) == 1,
         }
     }
 
@@ -142,30 +113,56 @@ impl Condition {
 
     /// Calls `f` with every bit that is read.
     pub fn for_each_bit(&self, f: &mut dyn FnMut(u32)) {
-        match self {
-            Condition::Bit { bit, .. } => f(*bit),
-            Condition::Compare { bits, .. } => bits.iter().for_each(|&b| f(b)),
-            Condition::Not(inner) => inner.for_each_bit(f),
-            Condition::All(list) | Condition::Any(list) => {
-                list.iter().for_each(|c| c.for_each_bit(f))
+        self.for_each_place(&mut |place| {
+            if let ReadPlace::Bit(bit) = place {
+                f(bit);
             }
+        });
+    }
+
+    /// Calls `f` with every variable that is read.
+    pub fn for_each_variable(&self, f: &mut dyn FnMut(VariableId)) {
+        self.for_each_place(&mut |place| {
+            if let ReadPlace::Variable(variable) = place {
+                f(variable);
+            }
+        });
+    }
+
+    pub(crate) fn for_each_place(&self, f: &mut dyn FnMut(ReadPlace<'_>)) {
+        match self {
+            Condition::Bit { bit, .. } => f(ReadPlace::Bit(*bit)),
+            Condition::Compare { bits, .. } => bits.iter().for_each(|&b| f(ReadPlace::Bit(b))),
+            Condition::Not(inner) => inner.for_each_place(f),
+            Condition::All(list) | Condition::Any(list) => {
+                list.iter().for_each(|c| c.for_each_place(f))
+            }
+            Condition::Expr(expr) => expr.for_each_place(f),
         }
     }
 
-    /// Returns the condition with every bit renumbered.
-    pub(crate) fn map_bits(&self, f: &dyn Fn(u32) -> u32) -> Condition {
-        let list = |list: &[Condition]| list.iter().map(|c| c.map_bits(f)).collect();
+    /// Returns the condition that reads other places.
+    pub(crate) fn renumbered(&self, to: &dyn Renumber) -> Condition {
+        let list = |list: &[Condition]| list.iter().map(|c| c.renumbered(to)).collect();
         match self {
-            Condition::Bit { bit, value } => Condition::Bit { bit: f(*bit), value: *value },
+            Condition::Bit { bit, value } => Condition::Bit { bit: to.bit(*bit), value: *value },
             Condition::Compare { bits, relation, value } => Condition::Compare {
-                bits: bits.iter().map(|&b| f(b)).collect(),
+                bits: bits.iter().map(|&b| to.bit(b)).collect(),
                 relation: *relation,
                 value: value.clone(),
             },
-            Condition::Not(inner) => Condition::Not(Box::new(inner.map_bits(f))),
+            Condition::Not(inner) => Condition::Not(Box::new(inner.renumbered(to))),
             Condition::All(all) => Condition::All(list(all)),
             Condition::Any(any) => Condition::Any(list(any)),
+            Condition::Expr(expr) => Condition::Expr(Arc::new(expr.renumbered(to))),
         }
+    }
+}
+
+/// The truth value of an expression.
+impl From<ClassicalExpr> for Condition {
+    fn from(expr: ClassicalExpr) -> Condition {
+        Condition::Expr(Arc::new(expr.truth()))
     }
 }
 
@@ -185,27 +182,33 @@ impl From<BitRange> for Condition {
     }
 }
 
-/// `c[0] == 1 && !(c[3:1] == 0b101)`, bits counted over all registers.
+/// `c[0] == 1 && !(c[3:1] == 0b101)`, bits counted over all registers; variables are `v0`, `v1`, ….
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let joined = |f: &mut fmt::Formatter<'_>, list: &[Condition], sign: &str| {
-            for (i, c) in list.iter().enumerate() {
-                write!(f, "{}({c})", if i == 0 { "" } else { sign })?;
-            }
-            Ok(())
+        f.write_str(&self.text(&CircuitNames))
+    }
+}
+
+impl Condition {
+    /// The text of the condition, with these names of what its expressions read.
+    pub(crate) fn text(&self, names: &dyn PlaceNames) -> String {
+        let joined = |list: &[Condition], sign: &str| {
+            let parts: Vec<String> = list.iter().map(|c| format!("({})", c.text(names))).collect();
+            parts.join(sign)
         };
         match self {
-            Condition::Bit { bit, value } => write!(f, "c[{bit}] == {}", u8::from(*value)),
+            Condition::Bit { bit, value } => format!("c[{bit}] == {}", u8::from(*value)),
             Condition::Compare { bits, relation, value } => {
                 let names: Vec<String> = bits.iter().rev().map(|b| format!("c[{b}]")).collect();
                 let digits: String =
                     value.iter().rev().map(|&b| if b { '1' } else { '0' }).collect();
                 let digits = if digits.is_empty() { "0" } else { &digits };
-                write!(f, "{{{}}} {} 0b{digits}", names.join(", "), relation.symbol())
+                format!("{{{}}} {} 0b{digits}", names.join(", "), relation.symbol())
             }
-            Condition::Not(inner) => write!(f, "!({inner})"),
-            Condition::All(all) => joined(f, all, " && "),
-            Condition::Any(any) => joined(f, any, " || "),
+            Condition::Not(inner) => format!("!({})", inner.text(names)),
+            Condition::All(all) => joined(all, " && "),
+            Condition::Any(any) => joined(any, " || "),
+            Condition::Expr(expr) => expr.converted_text(names).0,
         }
     }
 }

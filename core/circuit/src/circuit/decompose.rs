@@ -39,8 +39,10 @@ impl Circuit {
             params: self.params.clone(),
             registers: self.registers.clone(),
             n_bits: self.n_bits,
+            variables: self.variables.clone(),
             instructions: Vec::with_capacity(self.instructions.len()),
             calls: self.calls.clone(),
+            open: Vec::new(),
         };
         let mut heads: Vec<usize> = Vec::new();
         for part in self.parts() {
@@ -54,11 +56,11 @@ impl Circuit {
                         .of_run(alike);
                     }
                 }
-                Part::Loop { head, .. } => {
+                Part::Open { head, .. } => {
                     heads.push(out.instructions.len());
                     out.instructions.push(head.clone());
                 }
-                Part::End => {
+                Part::Close { .. } => {
                     if let Some(at) = heads.pop() {
                         out.set_body(at);
                     }

@@ -2,8 +2,14 @@
 
 use std::fmt;
 
-use super::{Circuit, Instruction, Operation, Part};
-use crate::gate::NAMED_GATES;
+use super::{
+    Circuit, ClassicalAssignment, ClassicalTarget, ForValues, Instruction, Operation, Part,
+};
+use crate::{
+    classical::{CircuitNames, ClassicalExpr, PlaceNames, VariableId},
+    gate::NAMED_GATES,
+    param::Angle,
+};
 
 /// `cx` for X under one control of value 1; `c2-ecr` where controls have no common name.
 pub(super) fn operation_name(instruction: &Instruction) -> String {
@@ -26,7 +32,17 @@ pub(super) fn operation_name(instruction: &Instruction) -> String {
         Operation::Assign { .. } => "assign",
         Operation::Barrier => "barrier",
         Operation::Delay { .. } => "delay",
+        Operation::Store(_) => "store",
         Operation::While { .. } => "while",
+        Operation::For { .. } => "for",
+        Operation::If { .. } => "if",
+        Operation::Else { .. } => "else",
+        Operation::Switch { .. } => "switch",
+        Operation::Case { .. } => "case",
+        Operation::Block { .. } => "block",
+        Operation::Break { .. } => "break",
+        Operation::Continue { .. } => "continue",
+        Operation::End => "end",
     };
     match instruction.controls.len() {
         0 => base.to_owned(),
@@ -38,7 +54,8 @@ pub(super) fn operation_name(instruction: &Instruction) -> String {
 impl fmt::Display for Circuit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut depth = 0;
-        for part in self.parts() {
+        let mut parts = self.parts().peekable();
+        while let Some(part) = parts.next() {
             match part {
                 Part::Run(run) => {
                     for instruction in run {
@@ -46,17 +63,23 @@ impl fmt::Display for Circuit {
                         write(self, instruction, f)?;
                     }
                 }
-                Part::Loop { head, .. } => {
-                    let condition = head
-                        .condition
-                        .as_ref()
-                        .map_or_else(|| "true".to_owned(), |c| c.to_string());
-                    writeln!(f, "{:1$}while ({condition}) {{", "", 2 * depth)?;
+                Part::Open { head, .. } => {
+                    // `} else {` stays in one line.
+                    let is_else = matches!(head.operation, Operation::Else { .. });
+                    if !is_else {
+                        write!(f, "{:1$}", "", 2 * depth)?;
+                    }
+                    writeln!(f, "{} {{", self.header_text(head))?;
                     depth += 1;
                 }
-                Part::End => {
+                Part::Close { .. } => {
                     depth -= 1;
-                    writeln!(f, "{:1$}}}", "", 2 * depth)?;
+                    write!(f, "{:1$}}}", "", 2 * depth)?;
+                    let is_else = |part: &Part<'_>| matches!(part, Part::Open { head, .. } if matches!(head.operation, Operation::Else { .. }));
+                    match parts.peek().is_some_and(is_else) {
+                        true => write!(f, " ")?,
+                        false => writeln!(f)?,
+                    }
                 }
             }
         }
@@ -64,9 +87,113 @@ impl fmt::Display for Circuit {
     }
 }
 
+/// Names of the classical places of a circuit.
+struct Names<'a>(&'a Circuit);
+
+impl PlaceNames for Names<'_> {
+    fn bit(&self, bit: u32) -> String {
+        CircuitNames.bit(bit)
+    }
+
+    fn bits(&self, bits: &[u32]) -> String {
+        CircuitNames.bits(bits)
+    }
+
+    fn variable(&self, variable: VariableId) -> String {
+        self.0.variables().get(variable.index()).map_or_else(String::new, |v| v.name.clone())
+    }
+
+    fn angle(&self, angle: &Angle) -> String {
+        self.0.angle_text(angle)
+    }
+}
+
+impl Circuit {
+    /// The header of a block, without its brace.
+    fn header_text(&self, head: &Instruction) -> String {
+        let condition = head.condition.as_ref();
+        let condition = || condition.map_or_else(|| "true".to_owned(), |c| c.text(&Names(self)));
+        match &head.operation {
+            Operation::While { .. } => format!("while ({})", condition()),
+            Operation::If { .. } => format!("if ({})", condition()),
+            Operation::For { over, .. } => {
+                let variable = Names(self).variable(over.variable);
+                format!("for {variable} in {}", over.values.text(&Names(self)))
+            }
+            Operation::Switch { subject, .. } => format!("switch ({})", subject.text(&Names(self))),
+            Operation::Case { labels, .. } => case_text(labels),
+            other => operation_name(&Instruction { operation: other.clone(), ..head.clone() }),
+        }
+    }
+}
+
+/// The header of a case.
+#[doc(hidden)]
+#[must_use]
+pub fn case_text(labels: &[i128]) -> String {
+    if labels.is_empty() {
+        return "default".to_owned();
+    }
+    let labels: Vec<String> = labels.iter().map(ToString::to_string).collect();
+    format!("case {}", labels.join(", "))
+}
+
+impl ForValues {
+    /// The values of a loop in OpenQASM 3, with these names of what they read.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn text(&self, names: &dyn PlaceNames) -> String {
+        let text = |expr: &ClassicalExpr| expr.text(names);
+        match self {
+            ForValues::Range { start, step, end } if step.value() == Some(1) => {
+                format!("[{}:{}]", text(start), text(end))
+            }
+            ForValues::Range { start, step, end } => {
+                format!("[{}:{}:{}]", text(start), text(step), text(end))
+            }
+            ForValues::List(values) => {
+                let values: Vec<String> = values.iter().map(text).collect();
+                format!("{{{}}}", values.join(", "))
+            }
+        }
+    }
+}
+
+impl ClassicalAssignment {
+    /// The assignment in OpenQASM 3, with these names of what it reads and writes.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn text(&self, names: &dyn PlaceNames) -> String {
+        let target = match &self.target {
+            ClassicalTarget::Bits(bits) => match &**bits {
+                [bit] => names.bit(*bit),
+                bits => names.bits(bits),
+            },
+            ClassicalTarget::BitAt(bits, index) => {
+                format!("{}[{}]", names.bits(bits), index.text(names))
+            }
+            ClassicalTarget::Variable(id) => names.variable(*id),
+            ClassicalTarget::Element(id, indices) => {
+                let indices: Vec<String> = indices.iter().map(|index| index.text(names)).collect();
+                format!("{}[{}]", names.variable(*id), indices.join(", "))
+            }
+        };
+        format!("{target} = {}", self.value.converted_text(names).0)
+    }
+}
+
 fn write(circuit: &Circuit, instruction: &Instruction, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if let Some(condition) = &instruction.condition {
-        write!(f, "if ({condition}) ")?;
+        write!(f, "if ({}) ", condition.text(&Names(circuit)))?;
+    }
+    match &instruction.operation {
+        Operation::Store(assignment) => {
+            return writeln!(f, "{}", assignment.text(&Names(circuit)));
+        }
+        Operation::Break { levels: 1 } | Operation::Continue { levels: 1 } => {}
+        Operation::Break { levels } => return writeln!(f, "break {levels}"),
+        Operation::Continue { levels } => return writeln!(f, "continue {levels}"),
+        _ => {}
     }
     f.write_str(&operation_name(instruction))?;
     if let Operation::Delay { length } = &instruction.operation {

@@ -6,7 +6,10 @@ use std::{
 };
 
 use super::{CallRecord, Circuit, CircuitError, Control, Instruction, QubitRegister};
-use crate::param::{Angle, ParamExpr};
+use crate::{
+    classical::{Renumber, VariableId},
+    param::{Angle, ParamExpr},
+};
 
 impl Circuit {
     /// Appends another circuit, whose qubit k becomes `qubits[k]`. Inputs of the same name become
@@ -39,10 +42,9 @@ impl Circuit {
         for &q in qubits {
             map.push(u32::try_from(q).unwrap_or(u32::MAX));
         }
-        if let Some(r) =
-            other.registers.iter().find(|r| self.registers.iter().any(|s| s.name == r.name))
-        {
-            return Err(CircuitError::DuplicateRegister { name: r.name.clone() });
+        let mut names = other.classical_names();
+        if let Some(name) = names.find(|name| self.classical_names().any(|own| own == *name)) {
+            return Err(CircuitError::DuplicateRegister { name: name.to_owned() });
         }
         let all_bits = self.n_bits().saturating_add(other.n_bits());
         if all_bits > u32::MAX as usize {
@@ -59,6 +61,9 @@ impl Circuit {
             };
             angles.push(angle);
         }
+        let first_variable = u32::try_from(self.variables.len()).unwrap_or(u32::MAX);
+        self.variables.extend(other.variables.iter().cloned());
+        let to = Appended { first_bit, first_variable, angles: &angles };
         let first = self.instructions.len();
         self.instructions.extend(other.instructions.iter().map(|instruction| {
             let mut moved = instruction.clone();
@@ -66,9 +71,9 @@ impl Circuit {
             moved.controls.iter_mut().for_each(|c| c.qubit = map[c.qubit as usize]);
             moved.operation =
                 moved.operation.map_params(|a| a.substitute(|id| angles[id.index()].clone()));
-            moved.operation.map_bits(|bit| bit + first_bit);
+            moved.operation = moved.operation.renumbered(&to);
             if let Some(condition) = &mut moved.condition {
-                *condition = Arc::new(condition.map_bits(&|bit| bit + first_bit));
+                *condition = Arc::new(condition.renumbered(&to));
             }
             moved
         }));
@@ -201,9 +206,13 @@ impl Circuit {
             angles.push(angle);
         }
         out.instructions = self.instructions.clone();
+        let to = Substituted(&angles);
         for instruction in &mut out.instructions {
-            instruction.operation =
-                instruction.operation.map_params(|a| a.substitute(|id| angles[id.index()].clone()));
+            let operation = instruction.operation.map_params(|a| to.angle(a));
+            instruction.operation = operation.renumbered(&to);
+            if let Some(condition) = &mut instruction.condition {
+                *condition = Arc::new(condition.renumbered(&to));
+            }
         }
         out.calls = self.calls.map_params(|a| a.substitute(|id| angles[id.index()].clone()));
         Ok(out)
@@ -223,6 +232,44 @@ impl Circuit {
 
     fn need_unitary(&self, what: &'static str) -> Result<(), CircuitError> {
         if self.is_unitary() { Ok(()) } else { Err(CircuitError::NotUnitary { what }) }
+    }
+}
+
+/// Numbers of a circuit's classical places where it is appended, and angles for its parameters.
+struct Appended<'a> {
+    first_bit: u32,
+    first_variable: u32,
+    angles: &'a [Angle],
+}
+
+impl Renumber for Appended<'_> {
+    fn bit(&self, bit: u32) -> u32 {
+        bit + self.first_bit
+    }
+
+    fn variable(&self, variable: VariableId) -> VariableId {
+        variable.moved(self.first_variable)
+    }
+
+    fn angle(&self, angle: &Angle) -> Angle {
+        angle.substitute(|id| self.angles[id.index()].clone())
+    }
+}
+
+/// Angles for the parameters of a circuit.
+struct Substituted<'a>(&'a [Angle]);
+
+impl Renumber for Substituted<'_> {
+    fn bit(&self, bit: u32) -> u32 {
+        bit
+    }
+
+    fn variable(&self, variable: VariableId) -> VariableId {
+        variable
+    }
+
+    fn angle(&self, angle: &Angle) -> Angle {
+        angle.substitute(|id| self.0[id.index()].clone())
     }
 }
 

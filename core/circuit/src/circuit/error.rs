@@ -2,6 +2,7 @@
 
 use crate::{
     channel::ChannelError,
+    classical::{ClassicalError, ClassicalType},
     gate::ParamCountError,
     matrix::MatrixError,
     notation::hint,
@@ -37,6 +38,76 @@ pub enum CircuitError {
         /// Size of the register.
         size: usize,
     },
+    /// A classical variable that the circuit does not have.
+    #[error("variable {given} does not exist: the circuit has {n_variables}, counted from 0")]
+    NoSuchVariable {
+        /// The variable given.
+        given: usize,
+        /// Number of variables of the circuit.
+        n_variables: usize,
+    },
+    /// Another number of indices than a variable has axes, or indices that are no integers.
+    #[error("`{name}` takes {}, each an integer, not {given}", crate::gate::count(*expected, "index").replace("indexs", "indices"))]
+    Indices {
+        /// The variable.
+        name: String,
+        /// The number given.
+        given: usize,
+        /// The number of its axes.
+        expected: usize,
+    },
+    /// A value of another type than the place that it is assigned to.
+    #[error("{given} is assigned to {expected}: convert it first")]
+    AssignedType {
+        /// The type of the value.
+        given: String,
+        /// The type of the place.
+        expected: ClassicalType,
+    },
+    /// A loop over a range whose variable is no integer.
+    #[error("`{name}` is {given}: the variable of a loop over a range is an integer")]
+    LoopVariable {
+        /// The variable.
+        name: String,
+        /// Its type.
+        given: ClassicalType,
+    },
+    /// A classical expression that reads a parameter without a number.
+    #[error("a classical expression reads {text}, which is not a number here: give it a value")]
+    NotANumber {
+        /// The angle.
+        text: String,
+    },
+    /// A choice by what is no integer.
+    #[error("a `switch` is by an integer, and {given} is none: convert it first")]
+    SwitchType {
+        /// The type of the expression.
+        given: ClassicalType,
+    },
+    /// A block where it has no meaning: an `else` that does not follow an `if`, a `case` outside of
+    /// a `switch`, something else than a `case` in one, a condition on such a block.
+    #[error("`{block}` in instruction {instruction} has no meaning there: {expected}")]
+    MisplacedBlock {
+        /// The operation.
+        block: String,
+        /// The number of the instruction.
+        instruction: usize,
+        /// What is expected.
+        expected: &'static str,
+    },
+    /// A `break` or `continue` of more loops and blocks than are open, or a `continue` of no loop.
+    #[error(
+        "{levels} loops and blocks cannot be left here: {open} are open, and only a loop is continued"
+    )]
+    BlockExit {
+        /// The number given.
+        levels: u32,
+        /// The number of open ones.
+        open: usize,
+    },
+    /// An expression without a meaning.
+    #[error(transparent)]
+    Classical(#[from] ClassicalError),
     /// A delay that is negative, or whose length is not finite.
     #[error("a delay of {length}: its length is a number from 0 on")]
     DelayLength {

@@ -94,18 +94,27 @@ impl CircuitFacts {
         let mut at = 0;
         while let Some(instruction) = instructions.get(at) {
             at += 1;
-            let Operation::While { body } = instruction.operation else {
+            let Some(body) = instruction.operation.body() else {
                 out.extend(self.folded(instruction));
                 continue;
             };
             let end = at.saturating_add(body as usize).min(instructions.len());
             let body = &instructions[at..end];
             at = end;
-            let never = instruction.condition.as_ref().and_then(|c| self.truth(c)) == Some(false);
+            let has_else = instructions
+                .get(end)
+                .is_some_and(|next| matches!(next.operation, Operation::Else { .. }));
+            let is_left_out = match instruction.operation {
+                Operation::While { .. } => true,
+                Operation::If { .. } => !has_else,
+                _ => false,
+            };
+            let never = is_left_out
+                && instruction.condition.as_ref().and_then(|c| self.truth(c)) == Some(false);
             if never && !std::iter::once(instruction).chain(body).any(|i| self.uses_measured(i)) {
                 continue;
             }
-            // At the loop header nothing is known about the qubits and bits that the loop changes.
+            // At the header nothing is known about the qubits and bits that the block changes.
             self.use_bits(instruction);
             body.iter().for_each(|i| self.forget(i));
             let head = out.len();
@@ -113,7 +122,7 @@ impl CircuitFacts {
             self.clone().fold(body, out);
             out[head + 1..].iter().for_each(|i| self.used(i));
             let body = u32::try_from(out.len() - head - 1).unwrap_or(u32::MAX);
-            out[head].operation = Operation::While { body };
+            out[head].operation.set_body(body);
         }
     }
 
@@ -188,6 +197,9 @@ impl CircuitFacts {
                     BitFacts { value: is_known.then_some(value), written: true, measured: false },
                 );
             }
+            Operation::Store(_) => instruction.operation.written().iter().for_each(|&bit| {
+                self.write(bit, BitFacts { value: None, written: true, measured: false });
+            }),
             Operation::ReadoutError { ref bits, .. } => bits.iter().for_each(|&bit| {
                 let measured = self.bit(bit).measured;
                 self.write(bit, BitFacts { value: None, written: true, measured });
@@ -199,9 +211,7 @@ impl CircuitFacts {
 
     /// Drops the facts that an instruction may change.
     fn forget(&mut self, instruction: &Instruction) {
-        if instruction.operation.does_nothing()
-            || matches!(instruction.operation, Operation::While { .. })
-        {
+        if instruction.operation.does_nothing() || instruction.operation.body().is_some() {
             return;
         }
         for &bit in instruction.operation.written() {
@@ -234,20 +244,16 @@ impl CircuitFacts {
         }
         let is_measured = |bit: u32| self.bit(bit).measured;
         let mut any = instruction.operation.written().iter().any(|&bit| is_measured(bit));
-        if let Some(condition) = &instruction.condition {
-            condition.for_each_bit(&mut |bit| any |= is_measured(bit));
-        }
+        instruction.for_each_bit_read(&mut |bit| any |= is_measured(bit));
         any || instruction.qubits().any(|q| self.qubit(q).measured)
     }
 
-    /// Marks the bits that a condition reads as used.
+    /// Marks the bits that an instruction reads as used.
     fn use_bits(&mut self, instruction: &Instruction) {
-        if let Some(condition) = &instruction.condition {
-            condition.for_each_bit(&mut |bit| {
-                let now = BitFacts { measured: false, ..self.bit(bit) };
-                self.write(bit, now);
-            });
-        }
+        instruction.for_each_bit_read(&mut |bit| {
+            let now = BitFacts { measured: false, ..self.bit(bit) };
+            self.write(bit, now);
+        });
     }
 
     fn qubit(&self, qubit: u32) -> QubitFacts {
@@ -289,6 +295,7 @@ impl CircuitFacts {
             Condition::Not(inner) => self.truth(inner).map(|truth| !truth),
             Condition::All(list) => all(list, false),
             Condition::Any(list) => all(list, true),
+            Condition::Expr(expr) => expr.value().map(|value| value == 1),
             Condition::Compare { bits, relation, value: constant } => {
                 let is = |unknown: bool| condition.holds(&|bit| value(&bit).unwrap_or(unknown));
                 let constant = |k: usize| constant.get(k).copied().unwrap_or(false);

@@ -211,6 +211,9 @@ impl Circuit {
             BindError::NoProbability { angle, value } => {
                 CircuitError::NoProbability { text: self.angle_text(&angle), value }
             }
+            BindError::NotANumber { angle } => {
+                CircuitError::NotANumber { text: self.angle_text(&angle) }
+            }
             other => CircuitError::Bind(other),
         }
     }

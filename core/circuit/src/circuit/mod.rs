@@ -16,6 +16,7 @@
 
 mod append;
 mod bit_set;
+mod blocks;
 mod calls;
 mod compact;
 mod condition;
@@ -27,24 +28,30 @@ mod error;
 mod fold;
 mod inputs;
 mod instruction;
-mod loops;
 mod methods;
 mod noise;
 pub mod operand;
+mod outcome;
 mod readout_error;
 mod rotation;
+mod variables;
 
 #[doc(hidden)]
 pub use bit_set::BitSet;
+pub use blocks::{Part, SwitchCases};
 #[doc(hidden)]
 pub use calls::CallRecord;
 pub use calls::{GateDefinition, NamedCall};
 pub use compact::Compact;
-pub use condition::{Condition, Relation};
+pub use condition::Condition;
 pub use delay::DelayLength;
+#[doc(hidden)]
+pub use display::case_text;
 pub use error::CircuitError;
-pub use instruction::{Control, Instruction, Operation, Qubits};
-pub use loops::Part;
+pub use instruction::{
+    ClassicalAssignment, ClassicalTarget, Control, ForHeader, ForValues, Instruction, Operation,
+    Qubits,
+};
 pub use noise::{After, InstructionKind, NoiseModel, NoiseRule};
 pub use operand::{BitRange, Numbers, Operand};
 #[doc(hidden)]
@@ -56,7 +63,11 @@ use std::collections::BTreeMap;
 
 use display::operation_name;
 
-use crate::param::{ParamExpr, ParamId};
+pub use crate::classical::Relation;
+use crate::{
+    classical::ClassicalVariable,
+    param::{ParamExpr, ParamId},
+};
 
 /// Tolerance of `U^dagger U` of a given matrix around the identity, entry by entry. Files print 8
 /// digits or more.
@@ -101,9 +112,13 @@ pub struct Circuit {
     registers: Vec<ClassicalRegister>,
     /// The sum of their sizes.
     n_bits: usize,
+    variables: Vec<ClassicalVariable>,
     instructions: Vec<Instruction>,
     /// Calls of gates with names, as ranges of the instructions.
     calls: calls::CallLog,
+    /// The blocks whose bodies are being appended: whether each is a loop. Those that no exit
+    /// counts are left out.
+    open: Vec<bool>,
 }
 
 impl Circuit {
@@ -297,13 +312,19 @@ impl Circuit {
         Ok(BitRange::new(first, size))
     }
 
+    /// The names of the classical registers and variables.
+    fn classical_names(&self) -> impl Iterator<Item = &str> {
+        let registers = self.registers.iter().map(|r| r.name.as_str());
+        registers.chain(self.variables.iter().map(|v| v.name.as_str()))
+    }
+
     fn declare_register(
         &mut self,
         name: &str,
         size: usize,
         hidden: bool,
     ) -> Result<&mut Circuit, CircuitError> {
-        if self.registers.iter().any(|r| r.name == name) {
+        if self.classical_names().any(|taken| taken == name) {
             return Err(CircuitError::DuplicateRegister { name: name.to_owned() });
         }
         if self.n_bits().saturating_add(size) > u32::MAX as usize {

@@ -295,12 +295,12 @@ impl NoiseModel {
         for part in circuit.parts() {
             let run = match part {
                 Part::Run(run) => run,
-                Part::Loop { head, .. } => {
+                Part::Open { head, .. } => {
                     pending.turn(&self.readings)?;
                     heads.push(out.instructions.len());
                     std::slice::from_ref(head)
                 }
-                Part::End => {
+                Part::Close { .. } => {
                     pending.turn(&self.readings)?;
                     if let Some(head) = heads.pop() {
                         out.set_body(head);

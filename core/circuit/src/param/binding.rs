@@ -42,6 +42,12 @@ pub enum BindError {
         /// The probability.
         angle: Angle,
     },
+    /// A classical expression reads an angle whose parameters are no numbers here.
+    #[error("a classical expression reads {angle}, which is not a number here")]
+    NotANumber {
+        /// The angle.
+        angle: Angle,
+    },
     /// The ring holds no `e^{i angle}` for this angle.
     #[error("{ring} holds no exp(i*({angle}))")]
     NotInRing {
@@ -122,6 +128,14 @@ pub trait Binding<R: Ring> {
     /// [`BindError::NoReals`] if the ring holds no real numbers.
     fn root(&self, _: R) -> Result<R, BindError> {
         Err(BindError::NoReals { angle: Angle::zero() })
+    }
+    /// The angle itself, in radians, for classical expressions.
+    ///
+    /// # Errors
+    /// [`BindError::NotANumber`] where parameters are no real numbers, [`BindError::Unbound`] or
+    /// [`BindError::NotFinite`].
+    fn real(&self, angle: &Angle) -> Result<f64, BindError> {
+        angle.constant().ok_or_else(|| BindError::NotANumber { angle: angle.clone() })
     }
     /// Both at once: `(cos(angle), i sin(angle))`.
     ///
@@ -265,6 +279,10 @@ impl<T: Real> Binding<Complex<T>> for Values<'_, T> {
             Some(x) => Ok(Complex::from_real(value + T::lit(x.clamp(0.0, 1.0) - x))),
             None => Ok(Complex::from_real(value)),
         }
+    }
+    fn real(&self, angle: &Angle) -> Result<f64, BindError> {
+        let value = self.radians(angle)?.primal();
+        value.ok_or_else(|| BindError::NotANumber { angle: angle.clone() })
     }
     fn root(&self, x: Complex<T>) -> Result<Complex<T>, BindError> {
         Ok(Complex::from_real(x.re.sqrt()))

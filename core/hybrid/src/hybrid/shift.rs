@@ -39,7 +39,10 @@ const GENERIC: [f64; 4] = [0.37, -1.2, 2.05, 0.83];
 impl Expectation {
     /// Returns true if a gate may act again, so that a shift of its angle is several.
     pub(super) fn has_loops(&self) -> bool {
-        self.circuit.instructions().iter().any(|i| matches!(i.operation, Operation::While { .. }))
+        self.circuit
+            .instructions()
+            .iter()
+            .any(|i| matches!(i.operation, Operation::While { .. } | Operation::For { .. }))
     }
 
     /// Returns the value and the gradient by shifts of the angles.

@@ -112,12 +112,12 @@ impl Grid {
                 self.rows[top][column] = format!("\\meter{{{}}}", plain(&cell.note))
             }
             // On the row without a qubit: a word without a wire.
-            CellShape::Box | CellShape::Call | CellShape::Loop
+            CellShape::Box | CellShape::Call | CellShape::Block
                 if self.rows[top][column].is_empty() =>
             {
                 self.rows[top][column] = words(cell, names);
             }
-            CellShape::Box | CellShape::Call | CellShape::Loop => {
+            CellShape::Box | CellShape::Call | CellShape::Block => {
                 for &(first, last) in &runs {
                     let words = words(cell, names);
                     let words = match cell.number(first) {
@@ -184,7 +184,7 @@ impl Grid {
 /// The words in a box, for math mode.
 fn words(cell: &DiagramCell, names: &[&str]) -> String {
     let label = match cell.shape {
-        CellShape::Loop => plain(&cell.label),
+        CellShape::Block => plain(&cell.label),
         CellShape::Call => called(&cell.label, names),
         _ => label(&cell.label, names),
     };

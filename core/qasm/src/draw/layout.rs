@@ -5,10 +5,12 @@ use std::collections::HashMap;
 use crate::{
     circuit::{
         Circuit, Condition, Control, Instruction, NamedCall, Operation, Part, QubitRegister,
+        case_text,
     },
+    classical::{PlaceNames, VariableId},
     gate::{Gate, GateKind},
     param::{Angle, Q},
-    print::{RegisterNames, condition},
+    print::{ClassicalNames, condition},
 };
 
 /// Shape of a cell.
@@ -32,8 +34,9 @@ pub(super) enum CellShape {
     },
     /// A stripe on each target.
     Barrier,
-    /// A box on all lines from the first to the last: the beginning or the end of a loop.
-    Loop,
+    /// A box on all lines from the first to the last: the beginning or the end of a block, or an
+    /// exit.
+    Block,
 }
 
 /// An instruction in the picture. Rows are counted from 0 at the top.
@@ -84,7 +87,10 @@ impl DiagramLayout {
         let n_qubits = circuit.n_qubits();
         let registers: Vec<(String, usize)> =
             circuit.registers().iter().map(|r| (r.name.clone(), r.size)).collect();
-        let scribe = Scribe { circuit, pi, bits: RegisterNames::new(&registers) };
+        let variables = circuit.variables().iter().map(|v| v.name.clone()).collect();
+        let angle = |angle: &Angle| angle_text(circuit, pi, angle);
+        let names = ClassicalNames::new(&registers, variables, angle);
+        let scribe = Scribe { circuit, pi, names };
         let mut packer = Packer {
             layout: DiagramLayout {
                 registers: starts(circuit),
@@ -96,43 +102,62 @@ impl DiagramLayout {
             written: HashMap::new(),
             read: HashMap::new(),
         };
-        // The ends of the loops around, and what their bodies write.
-        let mut open: Vec<(DiagramCell, Vec<u32>)> = Vec::new();
+        // The rows of the blocks around, and what their bodies write.
+        let mut open: Vec<((usize, usize), Vec<Place>)> = Vec::new();
+        // The branch that an `else` comes after.
+        let mut branch = None;
         let mut at = 0;
         let calls: HashMap<usize, NamedCall> =
             circuit.calls().into_iter().map(|call| (call.instructions.start, call)).collect();
-        for part in circuit.parts() {
+        let mut parts = circuit.parts().peekable();
+        while let Some(part) = parts.next() {
             match part {
                 Part::Run(mut run) => {
                     while let Some(instruction) = run.first() {
                         let call =
                             calls.get(&at).filter(|call| call.instructions.len() <= run.len());
-                        let cell = match call {
-                            Some(call) => scribe.call(call, instruction.condition.as_deref()),
-                            None => scribe.cell(instruction),
+                        let cell = match (call, exit_text(&instruction.operation)) {
+                            (Some(call), _) => scribe.call(call, instruction.condition.as_deref()),
+                            (None, Some(label)) => {
+                                let all = (0, n_qubits.saturating_sub(1));
+                                let rows = open.last().map_or(all, |(rows, _)| *rows);
+                                let note = scribe.under(instruction.condition.as_deref());
+                                Some(block_cell(rows, label, note))
+                            }
+                            (None, None) => scribe.cell(instruction),
                         };
                         if let Some(cell) = cell {
-                            packer.push_cell(
-                                cell,
-                                instruction.condition.as_deref(),
-                                writes(instruction).as_slice(),
-                            );
+                            packer.push_cell(cell, &reads(instruction), &writes(instruction));
                         }
                         let taken = call.map_or(1, |call| call.instructions.len());
                         run = &run[taken..];
                         at += taken;
                     }
                 }
-                Part::Loop { head, body } => {
+                Part::Open { head, body } => {
+                    // A case is as high as its choice, both branches are as high as either.
+                    let (rows, mut written) = match (&head.operation, branch.take()) {
+                        (Operation::Else { .. }, Some((rows, written))) => (Some(rows), written),
+                        (Operation::Case { .. }, _) => (open.last().map(|o| o.0), Vec::new()),
+                        _ => (None, Vec::new()),
+                    };
+                    let rows = rows.unwrap_or_else(|| scribe.rows_of(with_else(circuit, at, body)));
+                    let (label, note) = scribe.header(head);
+                    packer.push_cell(block_cell(rows, label, note), &reads(head), &writes(head));
+                    written.extend(body.iter().flat_map(writes));
+                    open.push((rows, written));
                     at += 1;
-                    let condition = head.condition.as_deref();
-                    let (begin, end) = scribe.loop_cells(condition, body);
-                    packer.push_cell(begin, condition, &[]);
-                    open.push((end, body.iter().filter_map(writes).collect()));
                 }
-                Part::End => {
-                    if let Some((cell, writes)) = open.pop() {
-                        packer.push_cell(cell, None, &writes);
+                Part::Close { head } => {
+                    let Some((rows, writes)) = open.pop() else { continue };
+                    let is_before_else = matches!(parts.peek(), Some(Part::Open { head, .. })
+                        if matches!(head.operation, Operation::Else { .. }));
+                    let has_end = !matches!(head.operation, Operation::Case { .. });
+                    if is_before_else {
+                        branch = Some((rows, writes));
+                    } else if has_end {
+                        let end = block_cell(rows, "end".to_owned(), String::new());
+                        packer.push_cell(end, &[], &writes);
                     }
                 }
             }
@@ -186,12 +211,54 @@ fn starts(circuit: &Circuit) -> Vec<(usize, QubitRegister)> {
     with_start.collect()
 }
 
-/// The classical bit that an instruction writes.
-fn writes(instruction: &Instruction) -> Option<u32> {
-    match instruction.operation {
-        Operation::Measure { bit } | Operation::Assign { bit, .. } => Some(bit),
-        _ => None,
-    }
+/// Something classical that instructions read and write.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Place {
+    Bit(u32),
+    Variable(VariableId),
+}
+
+/// What an instruction reads.
+fn reads(instruction: &Instruction) -> Vec<Place> {
+    let mut places = Vec::new();
+    instruction.for_each_bit_read(&mut |bit| places.push(Place::Bit(bit)));
+    instruction.for_each_variable_read(&mut |variable| places.push(Place::Variable(variable)));
+    places
+}
+
+/// What an instruction writes.
+fn writes(instruction: &Instruction) -> Vec<Place> {
+    let operation = &instruction.operation;
+    let bits = operation.written().iter().map(|&bit| Place::Bit(bit));
+    bits.chain(operation.written_variable().map(Place::Variable)).collect()
+}
+
+/// The label of an exit.
+fn exit_text(operation: &Operation) -> Option<String> {
+    Some(match operation {
+        Operation::Break { levels: 1 } => "break".to_owned(),
+        Operation::Break { levels } => format!("break {levels}"),
+        Operation::Continue { levels: 1 } => "continue".to_owned(),
+        Operation::Continue { levels } => format!("continue {levels}"),
+        Operation::End => "stop".to_owned(),
+        _ => return None,
+    })
+}
+
+/// The body of the block whose header is at a position, and that of an `else` after it.
+fn with_else<'a>(circuit: &'a Circuit, at: usize, body: &'a [Instruction]) -> &'a [Instruction] {
+    let all = circuit.instructions();
+    let after = at + 1 + body.len();
+    let otherwise = match all.get(after).map(|next| &next.operation) {
+        Some(Operation::Else { body }) => *body as usize,
+        _ => return body,
+    };
+    &all[at + 1..all.len().min(after + 1 + otherwise)]
+}
+
+fn block_cell(rows: (usize, usize), label: String, note: String) -> DiagramCell {
+    let (targets, controls) = ((rows.0..=rows.1).collect(), Vec::new());
+    DiagramCell { shape: CellShape::Block, label, note, targets, controls, rows }
 }
 
 /// Packer of cells to the left.
@@ -199,13 +266,13 @@ struct Packer {
     layout: DiagramLayout,
     /// The first free column of each row.
     free: Vec<usize>,
-    /// The column after the last one that writes, or reads, a classical bit.
-    written: HashMap<u32, usize>,
-    read: HashMap<u32, usize>,
+    /// The column after the last one that writes, or reads, something classical.
+    written: HashMap<Place, usize>,
+    read: HashMap<Place, usize>,
 }
 
 impl Packer {
-    fn push_cell(&mut self, cell: DiagramCell, condition: Option<&Condition>, writes: &[u32]) {
+    fn push_cell(&mut self, cell: DiagramCell, reads: &[Place], writes: &[Place]) {
         let Packer { layout, free, written, read } = self;
         let stripe = cell.shape == CellShape::Barrier;
         let first_free = if stripe {
@@ -214,20 +281,18 @@ impl Packer {
             free[cell.rows.0..=cell.rows.1].iter().copied().max()
         };
         let mut column = first_free.unwrap_or(0);
-        for bit in writes {
-            let after = |map: &HashMap<u32, usize>| map.get(bit).copied().unwrap_or(0);
-            column = column.max(after(written)).max(after(read));
+        let after = |map: &HashMap<Place, usize>, place| map.get(place).copied().unwrap_or(0);
+        for place in writes {
+            column = column.max(after(written, place)).max(after(read, place));
         }
-        if let Some(condition) = condition {
-            condition.for_each_bit(&mut |bit| {
-                column = column.max(written.get(&bit).copied().unwrap_or(0));
-            });
-            condition.for_each_bit(&mut |bit| {
-                let last = read.entry(bit).or_default();
-                *last = (column + 1).max(*last);
-            });
+        for place in reads {
+            column = column.max(after(written, place));
         }
-        written.extend(writes.iter().map(|&bit| (bit, column + 1)));
+        for place in reads {
+            let last = read.entry(*place).or_default();
+            *last = (column + 1).max(*last);
+        }
+        written.extend(writes.iter().map(|&place| (place, column + 1)));
         if stripe {
             cell.targets.iter().for_each(|&row| free[row] = column + 1);
         } else {
@@ -245,7 +310,7 @@ impl Packer {
 struct Scribe<'a> {
     circuit: &'a Circuit,
     pi: &'a str,
-    bits: RegisterNames<'a>,
+    names: ClassicalNames<'a>,
 }
 
 impl Scribe<'_> {
@@ -275,7 +340,7 @@ impl Scribe<'_> {
             }
             Operation::Unitary(_) => (CellShape::Box, "unitary".to_owned()),
             Operation::Measure { bit } => {
-                let bit = self.bits.name(*bit);
+                let bit = self.names.bits.name(*bit);
                 note = if note.is_empty() { bit } else { format!("{bit} {note}") };
                 (CellShape::Measure, "M".to_owned())
             }
@@ -284,17 +349,29 @@ impl Scribe<'_> {
                 (CellShape::Box, self.with_params(channel.name(), channel.params()))
             }
             Operation::Assign { bit, value } => {
-                (CellShape::Box, format!("{} = {}", self.bits.name(*bit), u8::from(*value)))
+                (CellShape::Box, format!("{} = {}", self.names.bits.name(*bit), u8::from(*value)))
             }
             Operation::ReadoutError { bits, probabilities } => {
-                let names: Vec<String> = bits.iter().map(|&bit| self.bits.name(bit)).collect();
+                let names: Vec<String> =
+                    bits.iter().map(|&bit| self.names.bits.name(bit)).collect();
                 let name = format!("readout_error {}", names.join(", "));
                 // The matrix of several is too long for a label.
                 let shown = if bits.len() == 1 { &probabilities[..] } else { &[] };
                 (CellShape::Box, self.with_params(&name, shown))
             }
             Operation::Delay { length } => (CellShape::Box, format!("delay {length}")),
-            Operation::While { .. } => return None,
+            Operation::Store(assignment) => (CellShape::Box, assignment.text(&self.names)),
+            // The headers of blocks and exits have other cells.
+            Operation::While { .. }
+            | Operation::For { .. }
+            | Operation::If { .. }
+            | Operation::Else { .. }
+            | Operation::Switch { .. }
+            | Operation::Case { .. }
+            | Operation::Block { .. }
+            | Operation::Break { .. }
+            | Operation::Continue { .. }
+            | Operation::End => return None,
             Operation::Barrier => {
                 targets.extend(controls.drain(..).map(|c| c.0));
                 (CellShape::Barrier, String::new())
@@ -323,7 +400,7 @@ impl Scribe<'_> {
 
     /// The note of a condition.
     fn under(&self, condition: Option<&Condition>) -> String {
-        condition.map_or_else(String::new, |c| format!("if {}", condition::qasm3(c, &self.bits)))
+        condition.map_or_else(String::new, |c| format!("if {}", condition::qasm3(c, &self.names)))
     }
 
     /// Returns a cell with its rows. Without targets it is on its last control, or on the row
@@ -344,32 +421,34 @@ impl Scribe<'_> {
         Some(DiagramCell { shape, label, note, targets, controls, rows })
     }
 
-    /// Returns the cells of the beginning of a loop, with its condition, and of its end.
-    fn loop_cells(
-        &self,
-        condition: Option<&Condition>,
-        body: &[Instruction],
-    ) -> (DiagramCell, DiagramCell) {
+    /// The rows of the instructions of a block.
+    fn rows_of(&self, body: &[Instruction]) -> (usize, usize) {
         let below = self.circuit.n_qubits();
         let row = |i: &Instruction| i.qubits().map(|q| q as usize).min().unwrap_or(below);
         let last = |i: &Instruction| i.qubits().map(|q| q as usize).max().unwrap_or(below);
-        let drawn = || body.iter().filter(|i| !matches!(i.operation, Operation::While { .. }));
-        let rows =
-            (drawn().map(row).min().unwrap_or(below), drawn().map(last).max().unwrap_or(below));
-        let condition =
-            condition.map_or_else(|| "true".to_owned(), |c| condition::qasm3(c, &self.bits));
-        let cell = |label: &str, note| {
-            let (targets, controls) = ((rows.0..=rows.1).collect(), Vec::new());
-            DiagramCell {
-                shape: CellShape::Loop,
-                label: label.to_owned(),
-                note,
-                targets,
-                controls,
-                rows,
-            }
+        let drawn = || body.iter().filter(|i| i.operation.body().is_none());
+        (drawn().map(row).min().unwrap_or(below), drawn().map(last).max().unwrap_or(below))
+    }
+
+    /// The label and the note of the beginning of a block.
+    fn header(&self, head: &Instruction) -> (String, String) {
+        let condition = || {
+            let condition = head.condition.as_deref();
+            condition.map_or_else(|| "true".to_owned(), |c| condition::qasm3(c, &self.names))
         };
-        (cell("while", condition), cell("end", String::new()))
+        match &head.operation {
+            Operation::While { .. } => ("while".to_owned(), condition()),
+            Operation::If { .. } => ("if".to_owned(), condition()),
+            Operation::Else { .. } => ("else".to_owned(), String::new()),
+            Operation::For { over, .. } => {
+                let (variable, values) =
+                    (self.names.variable(over.variable), over.values.text(&self.names));
+                ("for".to_owned(), format!("{variable} in {values}"))
+            }
+            Operation::Switch { subject, .. } => ("switch".to_owned(), subject.text(&self.names)),
+            Operation::Case { labels, .. } => (case_text(labels), String::new()),
+            _ => ("block".to_owned(), String::new()),
+        }
     }
 
     fn gate(&self, gate: &Gate) -> String {
@@ -393,31 +472,32 @@ impl Scribe<'_> {
         format!("{name}({})", angles.join(", "))
     }
 
-    /// Returns an angle for display: five digits of a decimal, the chosen letter for pi.
     fn angle(&self, angle: &Angle) -> String {
-        let radians: f64 = format!("{:.4e}", angle.radian_part()).parse().unwrap_or(f64::NAN);
-        let rest = angle
-            .terms()
-            .iter()
-            .fold(Angle::rad(radians), |sum, &(id, q)| sum + Angle::theta(id) * q);
-        let q: Q = angle.pi_part();
-        let (sign, n, d) =
-            (if *q.numer() < 0 { "-" } else { "" }, q.numer().unsigned_abs(), q.denom());
-        let times = if self.pi.is_ascii() { "*" } else { "" };
-        let pi = match (n, d) {
-            (0, _) => return self.circuit.angle_text(&rest),
-            (1, 1) => format!("{sign}{}", self.pi),
-            (1, d) => format!("{sign}{}/{d}", self.pi),
-            (n, 1) => format!("{sign}{n}{times}{}", self.pi),
-            (n, d) => format!("{sign}{n}{times}{}/{d}", self.pi),
-        };
-        if rest == Angle::zero() {
-            return pi;
-        }
-        let rest = self.circuit.angle_text(&rest);
-        match rest.strip_prefix('-') {
-            Some(positive) => format!("{pi} - {positive}"),
-            None => format!("{pi} + {rest}"),
-        }
+        angle_text(self.circuit, self.pi, angle)
+    }
+}
+
+/// Returns an angle for display: five digits of a decimal, the chosen letter for pi.
+fn angle_text(circuit: &Circuit, pi: &str, angle: &Angle) -> String {
+    let radians: f64 = format!("{:.4e}", angle.radian_part()).parse().unwrap_or(f64::NAN);
+    let rest =
+        angle.terms().iter().fold(Angle::rad(radians), |sum, &(id, q)| sum + Angle::theta(id) * q);
+    let q: Q = angle.pi_part();
+    let (sign, n, d) = (if *q.numer() < 0 { "-" } else { "" }, q.numer().unsigned_abs(), q.denom());
+    let times = if pi.is_ascii() { "*" } else { "" };
+    let pi = match (n, d) {
+        (0, _) => return circuit.angle_text(&rest),
+        (1, 1) => format!("{sign}{pi}"),
+        (1, d) => format!("{sign}{pi}/{d}"),
+        (n, 1) => format!("{sign}{n}{times}{pi}"),
+        (n, d) => format!("{sign}{n}{times}{pi}/{d}"),
+    };
+    if rest == Angle::zero() {
+        return pi;
+    }
+    let rest = circuit.angle_text(&rest);
+    match rest.strip_prefix('-') {
+        Some(positive) => format!("{pi} - {positive}"),
+        None => format!("{pi} + {rest}"),
     }
 }

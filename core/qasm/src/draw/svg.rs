@@ -88,7 +88,7 @@ fn cell_width(cell: &DiagramCell) -> f64 {
         CellShape::Not | CellShape::Swap => 4.0 * DOT,
         CellShape::Barrier => 10.0,
         CellShape::Measure => (length(&cell.note) * SMALL + 10.0).max(BOX),
-        CellShape::Box | CellShape::Call | CellShape::Dot { .. } | CellShape::Loop => {
+        CellShape::Box | CellShape::Call | CellShape::Dot { .. } | CellShape::Block => {
             let numbered = matches!(cell.shape, CellShape::Dot { .. }) || is_numbered(cell);
             let numbers = if numbered { 16.0 } else { 0.0 };
             let label = length(&cell.label) * CHARACTER + 14.0;
@@ -99,7 +99,7 @@ fn cell_width(cell: &DiagramCell) -> f64 {
 
 /// Returns true if the targets have their numbers in the box.
 fn is_numbered(cell: &DiagramCell) -> bool {
-    cell.targets.len() > 1 && cell.shape != CellShape::Loop
+    cell.targets.len() > 1 && cell.shape != CellShape::Block
 }
 
 /// Draws a cell around the line at `x`; `top` is the height of the first wire.
@@ -154,7 +154,7 @@ fn draw_box(
     let width = cell_width(cell);
     let (left, up) = (x - width / 2.0, y(first) - BOX / 2.0);
     let fill = match cell.shape {
-        CellShape::Measure | CellShape::Loop => "#e5e7eb",
+        CellShape::Measure | CellShape::Block => "#e5e7eb",
         CellShape::Dot { .. } => "#fef3c7",
         CellShape::Call => "#dcfce7",
         _ if cell.label.contains('(') => "#fef3c7",

@@ -143,7 +143,7 @@ fn words(cell: &DiagramCell) -> String {
 fn numbers_width(cell: &DiagramCell) -> usize {
     match cell.targets.len() {
         0 | 1 => 0,
-        _ if cell.shape == CellShape::Loop => 0,
+        _ if cell.shape == CellShape::Block => 0,
         n => (n - 1).to_string().len() + 1,
     }
 }

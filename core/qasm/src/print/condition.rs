@@ -7,15 +7,15 @@
 
 use std::collections::BTreeMap;
 
-use super::RegisterNames;
+use super::{ClassicalNames, RegisterNames};
 use crate::{
     circuit::{Condition, Relation},
     notation::{Infix, Precedence, atom, parenthesized},
 };
 
 /// The condition in OpenQASM 3.
-pub(crate) fn qasm3(condition: &Condition, bits: &RegisterNames) -> String {
-    formula(condition, bits).0
+pub(crate) fn qasm3(condition: &Condition, names: &ClassicalNames) -> String {
+    formula(condition, names).0
 }
 
 /// Limit on the depth of nested conditions.
@@ -23,38 +23,45 @@ const NESTED: usize = 4;
 
 /// Returns the conditions of nested `if`s that are this one together: a few that all have to hold
 /// are nested, since not all readers of OpenQASM 3 know `&&`.
-pub(crate) fn nested(condition: &Condition, bits: &RegisterNames) -> Vec<String> {
+pub(crate) fn nested(condition: &Condition, names: &ClassicalNames) -> Vec<String> {
     let all = match condition {
-        Condition::All(list) => list.iter().map(|c| formula(c, bits)).collect(),
+        Condition::All(list) => list.iter().map(|c| formula(c, names)).collect(),
         Condition::Compare { bits: which, relation: Relation::Equal, value }
-            if whole_register(which, bits).is_none() && value.len() <= which.len() =>
+            if whole_register(which, &names.bits).is_none() && value.len() <= which.len() =>
         {
-            equal(which, value, bits)
+            equal(which, value, &names.bits)
         }
         _ => Vec::new(),
     };
     let few = (2..=NESTED).contains(&all.len());
-    if few { all.into_iter().map(|part| part.0).collect() } else { vec![qasm3(condition, bits)] }
+    if few { all.into_iter().map(|part| part.0).collect() } else { vec![qasm3(condition, names)] }
 }
 
-fn formula(condition: &Condition, bits: &RegisterNames) -> Infix {
+fn formula(condition: &Condition, names: &ClassicalNames) -> Infix {
     match condition {
-        Condition::Bit { bit, value: true } => atom(bits.name(*bit)),
-        Condition::Bit { bit, value: false } => {
-            (format!("!{}", bits.name(*bit)), Precedence::Prefix)
-        }
+        Condition::Bit { bit, value } => literal(*bit, *value, &names.bits),
         Condition::Not(inner) => {
-            let inner = parenthesized(formula(inner, bits), Precedence::Atom);
+            let inner = parenthesized(formula(inner, names), Precedence::Atom);
             (format!("!{inner}"), Precedence::Prefix)
         }
-        Condition::All(list) => join(list.iter().map(|c| formula(c, bits)).collect(), true),
-        Condition::Any(list) => join(list.iter().map(|c| formula(c, bits)).collect(), false),
-        Condition::Compare { bits: which, relation, value } => match whole_register(which, bits) {
+        Condition::All(list) => join(list.iter().map(|c| formula(c, names)).collect(), true),
+        Condition::Any(list) => join(list.iter().map(|c| formula(c, names)).collect(), false),
+        Condition::Compare { bits, relation, value } => match whole_register(bits, &names.bits) {
             Some(name) => {
-                (format!("{name} {} {}", symbol(*relation), number(value)), Precedence::Compare)
+                let (sign, value) = (relation.symbol(), number(value));
+                (format!("{name} {sign} {value}"), Precedence::Compare)
             }
-            None => compare_bits(which, *relation, value, bits),
+            None => compare_bits(bits, *relation, value, &names.bits),
         },
+        Condition::Expr(expr) => expr.converted_text(names),
+    }
+}
+
+/// The formula that a bit has a value.
+fn literal(bit: u32, value: bool, bits: &RegisterNames) -> Infix {
+    match value {
+        true => atom(bits.name(bit)),
+        false => (format!("!{}", bits.name(bit)), Precedence::Prefix),
     }
 }
 
@@ -75,7 +82,7 @@ fn join(mut parts: Vec<Infix>, and: bool) -> Infix {
 }
 
 /// Returns the register that consists of these bits in this order.
-fn whole_register<'a>(which: &[u32], bits: &RegisterNames<'a>) -> Option<&'a str> {
+pub(super) fn whole_register<'a>(which: &[u32], bits: &RegisterNames<'a>) -> Option<&'a str> {
     let (first, size, name) = bits.register(*which.first()?)?;
     let same =
         which.len() == size && which.iter().enumerate().all(|(i, &b)| b as usize == first + i);
@@ -85,15 +92,13 @@ fn whole_register<'a>(which: &[u32], bits: &RegisterNames<'a>) -> Option<&'a str
 /// Returns the formulas that each bit is that of the value.
 fn equal(which: &[u32], value: &[bool], bits: &RegisterNames) -> Vec<Infix> {
     let wanted = |i: usize| value.get(i).copied().unwrap_or(false);
-    let literal =
-        |(i, &bit): (usize, &u32)| formula(&Condition::Bit { bit, value: wanted(i) }, bits);
-    which.iter().enumerate().map(literal).collect()
+    which.iter().enumerate().map(|(i, &bit)| literal(bit, wanted(i), bits)).collect()
 }
 
 /// Returns a comparison bit by bit, the most significant one first.
 fn compare_bits(which: &[u32], relation: Relation, value: &[bool], bits: &RegisterNames) -> Infix {
     let constant = |holds: bool| atom(if holds { "true" } else { "false" }.to_owned());
-    let literal = |bit: u32, value: bool| formula(&Condition::Bit { bit, value }, bits);
+    let literal = |bit: u32, value: bool| literal(bit, value, bits);
     let wanted = |i: usize| value.get(i).copied().unwrap_or(false);
     // A constant with a bit beyond the last one is greater than all that the bits can hold.
     if value.iter().skip(which.len()).any(|&v| v) {
@@ -137,17 +142,6 @@ fn join_flat(first: Infix, second: Infix, and: bool) -> Infix {
         format!("({})", second.0)
     };
     (format!("{}{sign}{second}", first.0), binds)
-}
-
-fn symbol(relation: Relation) -> &'static str {
-    match relation {
-        Relation::Equal => "==",
-        Relation::NotEqual => "!=",
-        Relation::Less => "<",
-        Relation::LessEqual => "<=",
-        Relation::Greater => ">",
-        Relation::GreaterEqual => ">=",
-    }
 }
 
 /// The decimal number with these bits, least significant first.
@@ -254,7 +248,7 @@ mod tests {
     #[test]
     fn comparisons_bit_by_bit_hold_where_they_should() {
         let registers = [("c".to_owned(), 5)];
-        let bits = RegisterNames::new(&registers);
+        let names = ClassicalNames::new(&registers, Vec::new(), |_| String::new());
         let relations = [
             Relation::Equal,
             Relation::NotEqual,
@@ -270,7 +264,7 @@ mod tests {
                     relation,
                     value: (0..5).map(|i| number >> i & 1 == 1).collect(),
                 };
-                let text = qasm3(&condition, &bits);
+                let text = qasm3(&condition, &names);
                 for c in 0..32 {
                     let expected = condition.holds(&|bit| c >> bit & 1 == 1);
                     assert_eq!(

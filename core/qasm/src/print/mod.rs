@@ -41,6 +41,7 @@
 //! registers and barriers without qubits are left out, and so are identities under controls in
 //! OpenQASM 2.
 
+mod blocks;
 pub(crate) mod condition;
 mod declare;
 mod definition;
@@ -71,8 +72,10 @@ use num_complex::Complex;
 
 use crate::{
     circuit::{Circuit, CircuitError, NamedCall, Operation},
+    classical::{PlaceNames, VariableId},
     gate::ParamCountError,
     matrix::Matrix,
+    param::Angle,
 };
 
 /// Unitaries on more qubits are not printed: 4^k gates take O(8^k) time to find.
@@ -121,6 +124,12 @@ pub enum PrintError {
     /// A loop, in OpenQASM 2.
     #[error("OpenQASM 2 has no loops that run until a measurement ends them")]
     Loop,
+    /// A variable, a branch or another block, in OpenQASM 2.
+    #[error("OpenQASM 2 has no {construct}, which OpenQASM 3 has")]
+    Classical {
+        /// What it is.
+        construct: &'static str,
+    },
     /// An angle that is NaN or infinite.
     #[error("the angle {angle} is not a finite number")]
     NotFinite {
@@ -206,6 +215,64 @@ impl<'a> RegisterNames<'a> {
     }
 }
 
+/// The names of everything classical in a circuit.
+pub(crate) struct ClassicalNames<'a> {
+    pub(crate) bits: RegisterNames<'a>,
+    /// Those of the variables, by number.
+    variables: Vec<String>,
+    angle: Box<dyn Fn(&Angle) -> String + 'a>,
+}
+
+impl<'a> ClassicalNames<'a> {
+    pub(crate) fn new(
+        registers: &'a [(String, usize)],
+        variables: Vec<String>,
+        angle: impl Fn(&Angle) -> String + 'a,
+    ) -> ClassicalNames<'a> {
+        ClassicalNames { bits: RegisterNames::new(registers), variables, angle: Box::new(angle) }
+    }
+
+    /// Bits in a row of one register, in order: the first and the last by its name.
+    fn run(&self, first: u32, last: u32) -> String {
+        match self.bits.register(first) {
+            Some((_, size, name)) if (last - first) as usize + 1 == size => name.to_owned(),
+            Some((start, _, name)) if last > first => {
+                format!("{name}[{}:{}]", first as usize - start, last as usize - start)
+            }
+            _ => self.bits.name(first),
+        }
+    }
+
+    /// Returns the longest runs of neighbours in one register, each with its first and last bit.
+    fn runs(&self, bits: &[u32]) -> Vec<(u32, u32)> {
+        let register = |bit: u32| self.bits.register(bit).map(|(first, ..)| first);
+        let is_next =
+            |a: &u32, b: &u32| a.checked_add(1) == Some(*b) && register(*a) == register(*b);
+        let runs = bits.chunk_by(is_next);
+        runs.filter_map(|run| Some((*run.first()?, *run.last()?))).collect()
+    }
+}
+
+impl PlaceNames for ClassicalNames<'_> {
+    fn bit(&self, bit: u32) -> String {
+        self.bits.name(bit)
+    }
+
+    fn bits(&self, bits: &[u32]) -> String {
+        let runs = self.runs(bits);
+        let texts: Vec<String> = runs.iter().map(|&(first, last)| self.run(first, last)).collect();
+        if let [one] = texts.as_slice() { one.clone() } else { format!("({})", texts.join(" ++ ")) }
+    }
+
+    fn variable(&self, variable: VariableId) -> String {
+        self.variables.get(variable.index()).cloned().unwrap_or_default()
+    }
+
+    fn angle(&self, angle: &Angle) -> String {
+        (self.angle)(angle)
+    }
+}
+
 /// Hidden registers, and their bits that are read.
 #[derive(Default)]
 struct ScratchRegisters {
@@ -222,12 +289,17 @@ impl ScratchRegisters {
             hidden.registers.extend(register.hidden.then_some(first..end));
             first = end;
         }
-        for condition in circuit.instructions().iter().filter_map(|i| i.condition.as_ref()) {
-            condition.for_each_bit(&mut |bit| {
+        for instruction in circuit.instructions() {
+            let mut read = |bit| {
                 if hidden.holds(bit) {
                     hidden.read.insert(bit);
                 }
-            });
+            };
+            instruction.for_each_bit_read(&mut read);
+            // An assignment is written, whether its bits are read or not.
+            if let Operation::Store(_) = &instruction.operation {
+                instruction.operation.written().iter().copied().for_each(read);
+            }
         }
         // A readout error of a bit that is shown or read may depend on the other bits of its
         // matrix.
@@ -248,12 +320,12 @@ impl ScratchRegisters {
         self.registers.get(at).is_some_and(|bits| bits.contains(&bit))
     }
 
-    /// Returns true if a bit is hidden and no condition reads it.
+    /// Returns true if a bit is hidden and nothing reads it.
     fn is_unread(&self, bit: u32) -> bool {
         self.holds(bit) && !self.read.contains(&bit)
     }
 
-    /// Returns true if a condition reads any of these bits, if they are hidden.
+    /// Returns true if any of these bits is read, if they are hidden.
     fn is_read(&self, bits: Range<u32>) -> bool {
         self.read.range(bits).next().is_some()
     }
@@ -263,6 +335,11 @@ impl ScratchRegisters {
 fn named_registers(circuit: &Circuit, names: &mut names::UniqueNames) -> Vec<(String, usize)> {
     let full = circuit.registers().iter().filter(|r| r.size > 0);
     full.map(|r| (names.allocate(&r.name), r.size)).collect()
+}
+
+/// Returns valid names of the language for the variables of a circuit.
+fn named_variables(circuit: &Circuit, names: &mut names::UniqueNames) -> Vec<String> {
+    circuit.variables().iter().map(|variable| names.allocate(&variable.name)).collect()
 }
 
 /// Returns the registers of qubits, with valid names of the language.
@@ -286,7 +363,7 @@ fn address(call: &NamedCall) -> usize {
     Arc::as_ptr(call.gate) as usize
 }
 
-/// Returns the names of registers that are shown, and their new ones.
+/// Returns the names of registers and variables that are shown, and their new ones.
 fn renamed_registers(circuit: &Circuit, names: &mut names::UniqueNames) -> Vec<(String, String)> {
     let full = circuit.registers().iter().filter(|r| r.size > 0);
     let named = full.map(|r| (r.hidden, r.name.clone(), names.allocate(&r.name)));
@@ -297,5 +374,8 @@ fn renamed_registers(circuit: &Circuit, names: &mut names::UniqueNames) -> Vec<(
     pairs.extend(
         of_qubits.filter(|(old, _)| old.name != "q").map(|(old, (new, _))| (old.name, new)),
     );
+    let variables = circuit.variables().iter().zip(named_variables(circuit, names));
+    let shown = variables.filter(|(old, _)| !old.hidden);
+    pairs.extend(shown.map(|(old, new)| (old.name.clone(), new)));
     pairs
 }

@@ -47,9 +47,15 @@ pub fn to_qasm2(circuit: &Circuit) -> Result<String, PrintError> {
                 let qubit = instruction.targets.first().copied().unwrap_or_default();
                 return Err(PrintError::Discarded { qubit });
             }
-            Operation::While { .. } => return Err(PrintError::Loop),
-            _ => {}
+            _ => {
+                if let Some(error) = not_in_the_language(&instruction.operation) {
+                    return Err(error);
+                }
+            }
         }
+    }
+    if circuit.variables().iter().any(|variable| !variable.hidden) {
+        return Err(PrintError::Classical { construct: "variables" });
     }
     let mut names = UniqueNames::new(Alphabet::Qasm2);
     let registers = named_registers(circuit, &mut names);
@@ -97,6 +103,18 @@ pub fn to_qasm2(circuit: &Circuit) -> Result<String, PrintError> {
     }
     text.push_str(&body);
     Ok(text)
+}
+
+/// The error for a variable or a block.
+fn not_in_the_language(operation: &Operation) -> Option<PrintError> {
+    let construct = match operation {
+        Operation::While { .. } | Operation::For { .. } => return Some(PrintError::Loop),
+        Operation::Store(_) => "assignments of expressions",
+        Operation::Break { .. } | Operation::Continue { .. } => "exits of loops",
+        Operation::End => "`end`",
+        operation => operation.body().map(|_| "blocks of instructions")?,
+    };
+    Some(PrintError::Classical { construct })
 }
 
 /// Returns the calls of gates with definitions that the language can express: it has no modifiers.
@@ -174,7 +192,19 @@ impl Qasm2Printer {
             }
             // They were lowered to gates.
             Operation::PauliRotation(_) => return Ok(None),
-            Operation::While { .. } => return Err(PrintError::Loop),
+            Operation::While { .. }
+            | Operation::For { .. }
+            | Operation::If { .. }
+            | Operation::Else { .. }
+            | Operation::Switch { .. }
+            | Operation::Case { .. }
+            | Operation::Block { .. }
+            | Operation::Break { .. }
+            | Operation::Continue { .. }
+            | Operation::End
+            | Operation::Store(_) => {
+                return not_in_the_language(&instruction.operation).map_or(Ok(None), Err);
+            }
             Operation::ReadoutError { .. } => {
                 return Err(PrintError::Noise { channel: "readout_error" });
             }

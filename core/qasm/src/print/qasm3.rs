@@ -14,23 +14,32 @@
 //! - Noise is a pragma, which ends with its line: under a condition the braces are on other
 //!   lines.
 //! - Instructions under one condition share an `if` as long as none of them changes what it reads.
+//! - Variables are declared with the 0 that they start with. Where some are hidden, those that show
+//!   are each an `output`. Blocks and exits that the language has not are expressed in loops (see
+//!   `blocks`).
 
-use std::{collections::HashMap, fmt::Write, sync::Arc};
+use std::{cell::RefCell, collections::HashMap, fmt::Write};
 
 use num_complex::Complex;
 
 use super::{
-    PrintError, RegisterNames, ScratchRegisters, address, check_unitary_size, condition,
-    declare::{declare_inputs, declare_registers},
+    ClassicalNames, PrintError, RegisterNames, ScratchRegisters, address,
+    blocks::{BlockExits, VariableUses},
+    check_unitary_size, condition,
+    declare::{declare_classical, declare_inputs},
     definition::{Formals, definition},
     lower::{TextbookGate, precise_sum},
-    named_gates, named_qubits, named_registers,
+    named_gates, named_qubits, named_registers, named_variables,
     names::{Alphabet, UniqueNames},
     noise, renamed_registers, synthesis,
     text::ParamTexts,
 };
 use crate::{
-    circuit::{Circuit, Condition, Control, DelayLength, Instruction, NamedCall, Operation, Part},
+    circuit::{
+        Circuit, ClassicalAssignment, ClassicalTarget, Control, DelayLength, ForHeader,
+        Instruction, NamedCall, Operation, Part, case_text,
+    },
+    classical::{PlaceNames, VariableId},
     gate::{Gate, GateKind, NAMED_GATES},
     matrix::Matrix,
     param::Angle,
@@ -51,21 +60,45 @@ pub fn to_qasm3(circuit: &Circuit) -> Result<String, PrintError> {
         qubits.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
     );
     let all = all.join(", ");
-    let scope = PrintScope {
-        params: ParamTexts::new(circuit, &input_names)?,
-        bits: RegisterNames::new(&registers),
-        hidden: ScratchRegisters::new(circuit),
-        qubit: &|i| qubit.short_name(i),
-        all: Some((&all, circuit.n_qubits())),
-    };
+    let variables = named_variables(circuit, &mut names);
+    let params = ParamTexts::new(circuit, &input_names)?;
     let circuit_of_gates = circuit.decomposed();
+    circuit_of_gates.check_blocks()?;
+    let exits = BlockExits::new(&circuit_of_gates);
+    let uses = VariableUses::new(&circuit_of_gates);
     let calls = circuit_of_gates.calls();
     let gates =
         named_gates(&calls, &mut names).into_iter().map(|(at, _, name)| (at, name)).collect();
+    let leave = exits.has_crossings().then(|| names.allocate("leave"));
+    let mut declarations = String::new();
+    let hidden = ScratchRegisters::new(circuit);
+    let declared = (registers.as_slice(), variables.as_slice());
+    declare_classical(circuit, declared, (&hidden, &uses, leave.as_deref()), &mut declarations);
+    // An angle in an expression has no way to return an error.
+    let failed = RefCell::new(None);
+    let angle = |angle: &Angle| {
+        params.angle(angle).unwrap_or_else(|error| {
+            failed.borrow_mut().get_or_insert(error);
+            String::new()
+        })
+    };
+    let scope = PrintScope {
+        params: &params,
+        classical: ClassicalNames::new(&registers, variables, angle),
+        hidden,
+        qubit: &|i| qubit.short_name(i),
+        all: Some((&all, circuit.n_qubits())),
+        blocks: Some((&exits, &uses)),
+        leave: leave.as_deref().unwrap_or_default(),
+    };
     let mut printer =
         Qasm3Printer { names, gates, definitions: String::new(), defined: HashMap::new() };
     let calls = calls.into_iter().map(|call| (call.instructions.start, call)).collect();
     let body = printer.body(&circuit_of_gates, &calls, &scope)?;
+    drop(scope);
+    if let Some(error) = failed.into_inner() {
+        return Err(error);
+    }
     let mut text = String::from("OPENQASM 3.0;\ninclude \"stdgates.inc\";\n");
     text.push_str(&printer.definitions);
     text.push_str(&inputs);
@@ -76,7 +109,7 @@ pub fn to_qasm3(circuit: &Circuit) -> Result<String, PrintError> {
             _ => writeln!(text, "qubit[{size}] {name};"),
         };
     }
-    declare_registers(circuit, &registers, &scope.hidden, &mut text);
+    text.push_str(&declarations);
     text.push_str(&body);
     Ok(text)
 }
@@ -109,16 +142,23 @@ pub fn renamed_in_qasm3(circuit: &Circuit) -> Vec<(String, String)> {
 
 /// Returns the number of instructions, from the first one on, that can be in one `if`.
 fn group_length(instructions: &[Instruction]) -> usize {
-    let Some(Instruction { condition: Some(condition), .. }) = instructions.first() else {
+    let Some(first @ Instruction { condition: Some(condition), .. }) = instructions.first() else {
         return instructions.iter().take_while(|i| i.condition.is_none()).count();
     };
+    let (mut bits, mut variables) = (Vec::new(), Vec::new());
+    condition.for_each_bit(&mut |bit| bits.push(bit));
+    condition.for_each_variable(&mut |variable| variables.push(variable));
     let mut n = 0;
     for instruction in instructions {
-        if instruction.condition.as_ref() != Some(condition) {
+        if instruction.condition != first.condition {
             break;
         }
         n += 1;
-        if instruction.operation.written().iter().any(|&bit| reads(condition, bit)) {
+        let operation = &instruction.operation;
+        let variable = operation.written_variable();
+        if operation.written().iter().any(|bit| bits.contains(bit))
+            || variable.is_some_and(|variable| variables.contains(&variable))
+        {
             break;
         }
     }
@@ -131,20 +171,37 @@ fn line(text: &mut String, depth: usize, statement: &str) {
     let _ = writeln!(text, "{:1$}{statement}", "", 4 * depth);
 }
 
-fn reads(condition: &Arc<Condition>, bit: u32) -> bool {
-    let mut found = false;
-    condition.for_each_bit(&mut |b| found |= b == bit);
-    found
-}
-
 /// Meanings of names at a statement.
 struct PrintScope<'a> {
-    params: ParamTexts,
-    bits: RegisterNames<'a>,
+    params: &'a ParamTexts,
+    classical: ClassicalNames<'a>,
     hidden: ScratchRegisters,
     qubit: &'a dyn Fn(u32) -> String,
     /// The names of the registers that all qubits are in, and the number of qubits.
     all: Option<(&'a str, usize)>,
+    /// What blocks need; nothing in a definition, which has none.
+    blocks: Option<(&'a BlockExits, &'a VariableUses)>,
+    /// The variable of exits that leave several loops.
+    leave: &'a str,
+}
+
+impl PrintScope<'_> {
+    /// True if a `for` declares its variable.
+    fn is_of_loops(&self, variable: VariableId) -> bool {
+        self.blocks.is_some_and(|(_, uses)| uses.of_loops.contains(&variable))
+    }
+
+    /// What follows a block that exits of outer ones leave.
+    fn after_block(&self, at: usize) -> Vec<String> {
+        let Some((exits, _)) = self.blocks else { return Vec::new() };
+        let leave = self.leave;
+        let on_break = format!("if ({leave} > 0) {{ {leave} = {leave} - 1; break; }}");
+        let on_continue = format!(
+            "if ({leave} < 0) {{ {leave} = {leave} + 1; if ({leave} == 0) {{ continue; }} break; }}"
+        );
+        let both = [(&exits.for_break, on_break), (&exits.for_continue, on_continue)];
+        both.into_iter().filter_map(|(at_all, text)| at_all.contains(&at).then_some(text)).collect()
+    }
 }
 
 /// Key of a definition: a gate of the table, a matrix by the bits of its entries, or a gate of the
@@ -168,35 +225,135 @@ struct Qasm3Printer {
 }
 
 impl Qasm3Printer {
-    /// All instructions, those of loops indented.
+    /// All instructions, those of blocks indented.
     fn body(
         &mut self,
         circuit: &Circuit,
         calls: &CallsByPlace,
         scope: &PrintScope,
     ) -> Result<String, PrintError> {
-        let (mut body, mut depth, mut at) = (String::new(), 0, 0);
-        for part in circuit.parts() {
+        let (mut body, mut at) = (String::new(), 0);
+        // The positions of the headers around.
+        let mut open: Vec<usize> = Vec::new();
+        let mut parts = circuit.parts().peekable();
+        while let Some(part) = parts.next() {
             match part {
                 Part::Run(run) => {
-                    self.run((run, at), calls, scope, depth, &mut body)?;
+                    self.run((run, at), calls, scope, open.len(), &mut body)?;
                     at += run.len();
                 }
-                Part::Loop { head, .. } => {
+                Part::Open { head, .. } => {
+                    let (header, first) = self.header((head, at), circuit, scope);
+                    match &head.operation {
+                        Operation::Else { .. } => {
+                            // Writing to a String cannot fail.
+                            let _ = writeln!(body, " {header}");
+                        }
+                        _ => line(&mut body, open.len(), &header),
+                    }
+                    open.push(at);
+                    first.iter().for_each(|first| line(&mut body, open.len(), first));
                     at += 1;
-                    let condition =
-                        head.condition.as_ref().map(|c| condition::qasm3(c, &scope.bits));
-                    let condition = condition.unwrap_or_else(|| "true".to_owned());
-                    line(&mut body, depth, &format!("while ({condition}) {{"));
-                    depth += 1;
                 }
-                Part::End => {
-                    depth -= 1;
-                    line(&mut body, depth, "}");
+                Part::Close { .. } => {
+                    let head = open.pop();
+                    // Writing to a String cannot fail.
+                    let _ = write!(body, "{:1$}}}", "", 4 * open.len());
+                    let is_else = |part: &Part| match part {
+                        Part::Open { head, .. } => matches!(head.operation, Operation::Else { .. }),
+                        _ => false,
+                    };
+                    if !parts.peek().is_some_and(is_else) {
+                        body.push('\n');
+                    }
+                    let after = head.map(|head| scope.after_block(head)).unwrap_or_default();
+                    after.iter().for_each(|text| line(&mut body, open.len(), text));
                 }
             }
         }
         Ok(body)
+    }
+
+    /// The header of a block, and the statement that its body begins with, if there is one.
+    fn header(
+        &mut self,
+        (head, at): (&Instruction, usize),
+        circuit: &Circuit,
+        scope: &PrintScope,
+    ) -> (String, Option<String>) {
+        let names = &scope.classical;
+        let condition = || {
+            let condition = head.condition.as_ref().map(|c| condition::qasm3(c, names));
+            condition.unwrap_or_else(|| "true".to_owned())
+        };
+        let is_left = scope.blocks.is_some_and(|(exits, _)| exits.left.contains(&at));
+        let (header, first) = match &head.operation {
+            Operation::While { .. } => (format!("while ({})", condition()), None),
+            Operation::If { .. } => (format!("if ({})", condition()), None),
+            Operation::Else { .. } => ("else".to_owned(), None),
+            Operation::For { over, .. } => self.for_header(over, circuit, scope),
+            Operation::Switch { subject, .. } => {
+                (format!("switch ({})", subject.text(names)), None)
+            }
+            Operation::Case { labels, .. } => (case_text(labels), None),
+            Operation::Block { .. } if is_left => {
+                (format!("for int {} in [0:0]", self.names.allocate("once")), None)
+            }
+            _ => (String::new(), None),
+        };
+        let space = if header.is_empty() { "" } else { " " };
+        (format!("{header}{space}{{"), first)
+    }
+
+    /// The header of a loop over values.
+    fn for_header(
+        &mut self,
+        over: &ForHeader,
+        circuit: &Circuit,
+        scope: &PrintScope,
+    ) -> (String, Option<String>) {
+        let (names, variable) = (&scope.classical, over.variable);
+        let ty = circuit.variables().get(variable.index());
+        let ty = ty.map_or_else(String::new, |variable| variable.ty.scalar.to_string());
+        let values = over.values.text(names);
+        if scope.is_of_loops(variable) {
+            return (format!("for {ty} {} in {values}", names.variable(variable)), None);
+        }
+        let (name, own) = (names.variable(variable), self.names.allocate("value"));
+        (format!("for {ty} {own} in {values}"), Some(format!("{name} = {own};")))
+    }
+
+    /// An assignment. One to bits that are not neighbours in one register goes by way of another
+    /// register.
+    fn assignment(&mut self, assignment: &ClassicalAssignment, scope: &PrintScope) -> String {
+        let names = &scope.classical;
+        let ClassicalAssignment { target, value } = assignment;
+        match target {
+            ClassicalTarget::Bits(bits) if names.runs(bits).len() != 1 => {
+                let all = self.names.allocate("bits");
+                let mut text = format!("{{ bit[{}] {all} = {};", bits.len(), value.text(names));
+                let mut place = 0;
+                for (first, last) in names.runs(bits) {
+                    let after = place + last - first;
+                    let part = match place == after {
+                        true => format!("{all}[{place}]"),
+                        false => format!("{all}[{place}:{after}]"),
+                    };
+                    // Writing to a String cannot fail.
+                    let _ = write!(text, " {} = {part};", names.run(first, last));
+                    place = after + 1;
+                }
+                text + " }"
+            }
+            ClassicalTarget::BitAt(bits, index)
+                if condition::whole_register(bits, &names.bits).is_none() =>
+            {
+                let all = self.names.allocate("bits");
+                let (of, index) = (names.bits(bits), index.text(names));
+                format!("{{ let {all} = {of}; {all}[{index}] = {}; }}", value.text(names))
+            }
+            _ => format!("{};", assignment.text(names)),
+        }
     }
 
     /// Writes a sequence of instructions, the first of which has this number.
@@ -229,7 +386,8 @@ impl Qasm3Printer {
                 rest = &rest[step..];
                 at += step;
             }
-            let conditions = first.condition.as_ref().map(|c| condition::nested(c, &scope.bits));
+            let conditions =
+                first.condition.as_ref().map(|c| condition::nested(c, &scope.classical));
             let conditions = conditions.unwrap_or_default();
             match statements.as_slice() {
                 [] => {}
@@ -281,7 +439,7 @@ impl Qasm3Printer {
             }
             Operation::Assign { bit, .. } if scope.hidden.is_unread(*bit) => return Ok(None),
             Operation::Measure { bit } => {
-                format!("{} = measure {};", scope.bits.name(*bit), target())
+                format!("{} = measure {};", scope.classical.bits.name(*bit), target())
             }
             Operation::Reset => format!("reset {};", target()),
             Operation::ReadoutError { bits, .. }
@@ -290,17 +448,33 @@ impl Qasm3Printer {
                 return Ok(None);
             }
             Operation::ReadoutError { bits, probabilities } => {
-                let bits: Vec<String> = bits.iter().map(|&bit| scope.bits.name(bit)).collect();
-                noise::readout_error(probabilities, &scope.params, &bits)?
+                let bits: Vec<String> =
+                    bits.iter().map(|&bit| scope.classical.bits.name(bit)).collect();
+                noise::readout_error(probabilities, scope.params, &bits)?
             }
             Operation::Channel(channel) => {
                 let qubits = instruction.targets.iter().map(|&q| (scope.qubit)(q)).collect();
-                noise::pragma(channel, &scope.params, qubits)?
+                noise::pragma(channel, scope.params, qubits)?
             }
             // They were lowered to gates.
             Operation::PauliRotation(_) => return Ok(None),
-            Operation::While { .. } => return Ok(None),
-            Operation::Assign { bit, value } => format!("{} = {value};", scope.bits.name(*bit)),
+            Operation::Store(assignment) => self.assignment(assignment, scope),
+            Operation::Break { levels: 1 } => "break;".to_owned(),
+            Operation::Break { levels } => format!("{} = {}; break;", scope.leave, levels - 1),
+            Operation::Continue { levels: 1 } => "continue;".to_owned(),
+            Operation::Continue { levels } => format!("{} = -{}; break;", scope.leave, levels - 1),
+            Operation::End => "end;".to_owned(),
+            // Headers are written by `header`.
+            Operation::While { .. }
+            | Operation::For { .. }
+            | Operation::If { .. }
+            | Operation::Else { .. }
+            | Operation::Switch { .. }
+            | Operation::Case { .. }
+            | Operation::Block { .. } => return Ok(None),
+            Operation::Assign { bit, value } => {
+                format!("{} = {value};", scope.classical.bits.name(*bit))
+            }
             Operation::Delay { .. } if instruction.targets.is_empty() => return Ok(None),
             Operation::Delay { length } => {
                 let length = match length {
@@ -444,12 +618,15 @@ impl Qasm3Printer {
 
     /// The gates of a definition.
     fn statements(&mut self, body: &Circuit, formals: &Formals) -> Result<Vec<String>, PrintError> {
+        let params = ParamTexts::new(body, &formals.params)?;
         let scope = PrintScope {
-            params: ParamTexts::new(body, &formals.params)?,
-            bits: RegisterNames::new(&[]),
+            params: &params,
+            classical: ClassicalNames::new(&[], Vec::new(), |_| String::new()),
             hidden: ScratchRegisters::default(),
             qubit: &|i| formals.qubit(i),
             all: None,
+            blocks: None,
+            leave: "",
         };
         let all = body.instructions().iter().map(|instruction| self.statement(instruction, &scope));
         all.filter_map(Result::transpose).collect()

@@ -30,6 +30,7 @@ use super::{
     endless::{CONDITION, can_end},
     liveness::BitLiveness,
     program::{Action, BoundCircuit, SimulationStep},
+    rounds::{LoopRounds, RunPosition},
 };
 use crate::{
     circuit::Circuit,
@@ -118,6 +119,7 @@ impl Simulator {
 #[derive(Clone)]
 struct DensityBranch<S> {
     rounds: u64,
+    around: LoopRounds,
     bits: Bits,
     rho: DensityMatrix<S>,
 }
@@ -127,8 +129,10 @@ struct Evolution<'a, S> {
     circuit: &'a BoundCircuit<S>,
     n_qubits: usize,
     liveness: BitLiveness,
+    /// True if the rounds of loops order the branches.
+    counts_rounds: bool,
     /// Branches by the step that they are at.
-    waiting: BTreeMap<usize, DensityQueue<S>>,
+    waiting: BTreeMap<RunPosition, DensityQueue<S>>,
     /// The number of those that wait, and the bytes on the heap of their bits and of those at the
     /// end.
     n_waiting: usize,
@@ -138,6 +142,7 @@ struct Evolution<'a, S> {
 
 /// The branches at a step, each with other bits.
 struct DensityQueue<S> {
+    step: usize,
     branches: Vec<DensityBranch<S>>,
     index: HashMap<Bits, usize>,
 }
@@ -150,7 +155,8 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
             Some(state) => DensityMatrix::pure(state, threads)?,
             None => DensityMatrix::zero(n_qubits, threads)?,
         };
-        let first = DensityBranch { rounds: 0, bits: Bits::zero(circuit.n_bits), rho };
+        let first =
+            DensityBranch { rounds: 0, around: LoopRounds::default(), bits: circuit.memory(), rho };
         let (liveness, waiting, ends) =
             (BitLiveness::new(circuit), BTreeMap::new(), BTreeMap::new());
         let mut new = Evolution {
@@ -158,6 +164,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
             circuit,
             n_qubits,
             liveness,
+            counts_rounds: circuit.has_classical_actions(),
             waiting,
             n_waiting: 0,
             bits: 0,
@@ -172,7 +179,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
     fn run(mut self) -> Result<BTreeMap<Bits, DensityMatrix<S>>, SimulateError> {
         while let Some(mut first) = self.waiting.first_entry() {
             self.simulator.threads.check()?;
-            let step = *first.key();
+            let step = first.get().step;
             let branch = first.get_mut().branches.pop();
             if first.get().branches.is_empty() {
                 first.remove();
@@ -197,8 +204,17 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
         let n = self.n_qubits;
         let mut pending: Vec<Operator<S>> = Vec::new();
         while let Some(SimulationStep { action, condition }) = self.circuit.steps.get(step) {
-            let holds = condition.as_ref().is_none_or(|c| c.holds(&|bit| branch.bits.get(bit)));
+            let memory = branch.bits.read(&self.circuit.layout);
+            let holds = condition.as_ref().is_none_or(|c| c.holds(&memory));
             match action {
+                Action::Classical(action) => {
+                    let next = action.run((step, holds), &mut branch.bits, &self.circuit.layout);
+                    if let Some(end) = action.end_of_round().filter(|&end| next != end) {
+                        self.count_round(&mut branch, step, end)?;
+                    }
+                    step = next;
+                    continue;
+                }
                 Action::While { end } if !holds => {
                     self.liveness.leave(step, &mut branch.bits);
                     step = *end;
@@ -209,13 +225,8 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
                     continue;
                 }
                 _ if !holds => {}
-                Action::While { .. } => {
-                    let limit = self.simulator.max_rounds;
-                    if branch.rounds >= limit {
-                        return Err(SimulateError::Endless { limit });
-                    }
-                    branch.rounds += 1;
-                    self.simulator.threads.check()?;
+                Action::While { end } => {
+                    self.count_round(&mut branch, step, *end)?;
                     if branch.rounds.is_power_of_two() && !can_end(self.circuit, step, &branch.bits)
                     {
                         return Err(SimulateError::NeverEnds { why: CONDITION });
@@ -257,6 +268,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
             step += 1;
         }
         self.execute(&mut pending, &mut branch)?;
+        self.circuit.forget_cells(&mut branch.bits);
         match self.ends.get_mut(&branch.bits) {
             Some(sum) => *sum += branch.rho,
             None => {
@@ -265,6 +277,24 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
             }
         }
         Ok(())
+    }
+
+    /// A round of the loop from `head` to `end` begins.
+    fn count_round(
+        &self,
+        branch: &mut DensityBranch<S>,
+        head: usize,
+        end: usize,
+    ) -> Result<(), SimulateError> {
+        if self.counts_rounds {
+            branch.around.begin(head, end);
+        }
+        let limit = self.simulator.max_rounds;
+        if branch.rounds >= limit {
+            return Err(SimulateError::Endless { limit });
+        }
+        branch.rounds += 1;
+        Ok(self.simulator.threads.check()?)
     }
 
     fn execute(
@@ -322,11 +352,11 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
     }
 
     /// Puts a branch to those that wait, or into one that has the same future.
-    fn wait(&mut self, step: usize, branch: DensityBranch<S>) -> Result<(), SimulateError> {
+    fn wait(&mut self, step: usize, mut branch: DensityBranch<S>) -> Result<(), SimulateError> {
         let queue = self
             .waiting
-            .entry(step)
-            .or_insert_with(|| DensityQueue { branches: Vec::new(), index: HashMap::new() });
+            .entry(branch.around.position(step))
+            .or_insert_with(|| DensityQueue { step, branches: Vec::new(), index: HashMap::new() });
         if let Some(&place) = queue.index.get(&branch.bits) {
             let other = &mut queue.branches[place];
             other.rounds = other.rounds.max(branch.rounds);

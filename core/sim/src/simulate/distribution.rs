@@ -50,7 +50,7 @@ impl Simulator {
         self.check_memory::<S>(circuit.n_qubits)?;
         let run = TrajectoryRunner::exact(self, circuit);
         let mut waiting = PendingBranches::new(circuit);
-        waiting.add(run.start(Bits::zero(circuit.n_bits))?, T::one());
+        waiting.add(run.start(circuit.memory())?, T::one());
         let mut distribution: BTreeMap<Bits, T> = BTreeMap::new();
         let mut branches: usize = 1;
         let finals = Finals::new(circuit, max_outcomes)?;

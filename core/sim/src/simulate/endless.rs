@@ -31,11 +31,16 @@ pub(super) const CERTAIN: f64 = 1.0 - 1e-12;
 
 /// Returns true if the bits that the loop with this head writes can end it, where its condition
 /// holds. O(length of the loop + 2^bits).
-pub(super) fn can_end<R>(circuit: &BoundCircuit<R>, head: usize, bits: &Bits) -> bool {
+pub(super) fn can_end<R: Ring>(circuit: &BoundCircuit<R>, head: usize, bits: &Bits) -> bool {
     let Some(step) = circuit.steps.get(head) else { return true };
     let (Action::While { end }, Some(condition)) = (&step.action, &step.condition) else {
         return true;
     };
+    let mut reads_variables = false;
+    condition.for_each_variable(&mut |_| reads_variables = true);
+    if reads_variables || circuit.has_classical_actions() {
+        return true;
+    }
     let mut read = Vec::new();
     condition.for_each_bit(&mut |bit| read.push(bit));
     read.sort_unstable();

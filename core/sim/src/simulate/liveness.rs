@@ -19,9 +19,10 @@ use std::collections::{HashMap, HashSet};
 use smallvec::SmallVec;
 
 use super::{
-    bits::Bits,
+    Bits,
     program::{Action, BoundCircuit, SimulationStep},
 };
+use crate::scalar::Ring;
 
 /// Liveness of the bits, as those that die between each step and the next.
 #[derive(Debug)]
@@ -57,7 +58,11 @@ impl LivenessDelta {
 impl BitLiveness {
     /// Analyzes a circuit, backwards. At the end all bits are live but those that final
     /// measurements write.
-    pub(super) fn new<R>(circuit: &BoundCircuit<R>) -> BitLiveness {
+    pub(super) fn new<R: Ring>(circuit: &BoundCircuit<R>) -> BitLiveness {
+        if circuit.has_classical_actions() {
+            // Jumps between steps: nothing is taken for dead.
+            return BitLiveness { next: Vec::new(), leaving: HashMap::new() };
+        }
         let steps = &circuit.steps;
         let uses = uses_of_loops(steps);
         let mut next = vec![SmallVec::new(); steps.len()];
@@ -222,6 +227,8 @@ mod tests {
             finals,
             readout_errors: Vec::new(),
             start: None,
+            layout: crate::classical::MemoryLayout::default(),
+            n_variables: 0,
         }
     }
 

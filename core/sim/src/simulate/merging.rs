@@ -13,7 +13,7 @@ use std::{
 
 use num_complex::Complex;
 
-use super::{Bits, trajectory::LiveBranch};
+use super::{Bits, rounds::RunPosition, trajectory::LiveBranch};
 use crate::{
     scalar::{Real, Scalar},
     state::StateVector,
@@ -24,7 +24,7 @@ const FEW: usize = 64;
 
 /// Branches with their probabilities.
 pub(super) struct Merging<S, T> {
-    by_step: BTreeMap<usize, BranchQueue<S, T>>,
+    by_position: BTreeMap<RunPosition, BranchQueue<S, T>>,
     n_branches: usize,
     /// The number of different bits at the steps.
     n_values: usize,
@@ -41,7 +41,7 @@ struct BranchQueue<S, T> {
 
 impl<T: Real, S: Scalar<Real = T>> Merging<S, T> {
     pub(super) fn new() -> Merging<S, T> {
-        Merging { by_step: BTreeMap::new(), n_branches: 0, n_values: 0, bits: 0 }
+        Merging { by_position: BTreeMap::new(), n_branches: 0, n_values: 0, bits: 0 }
     }
 
     pub(super) fn n_branches(&self) -> usize {
@@ -61,7 +61,7 @@ impl<T: Real, S: Scalar<Real = T>> Merging<S, T> {
 
     /// Takes the last branch at the first step.
     pub(super) fn next(&mut self) -> Option<(LiveBranch<S>, T)> {
-        let mut first = self.by_step.first_entry()?;
+        let mut first = self.by_position.first_entry()?;
         let queue = first.get_mut();
         let (live, p) = queue.branches.pop()?;
         let place = queue.branches.len();
@@ -77,10 +77,11 @@ impl<T: Real, S: Scalar<Real = T>> Merging<S, T> {
     }
 
     /// Adds a branch, or its probability to that of one with the same future.
-    pub(super) fn add(&mut self, live: LiveBranch<S>, p: T) {
+    pub(super) fn add(&mut self, mut live: LiveBranch<S>, p: T) {
+        let position = live.around.position(live.step);
         let queue = self
-            .by_step
-            .entry(live.step)
+            .by_position
+            .entry(position)
             .or_insert_with(|| BranchQueue { branches: Vec::new(), index: BTreeSet::new() });
         let mark = mark(&live.state);
         if let Some(place) = queue.find(&live, mark) {

@@ -16,7 +16,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod bits;
+mod blocks;
+mod classical;
 mod density;
 mod distribution;
 mod eigenstates;
@@ -26,10 +27,11 @@ mod measured;
 mod merging;
 mod outcomes;
 mod program;
+mod rounds;
 mod state_handle;
 mod trajectory;
 
-pub use bits::Bits;
+pub use crate::classical::ClassicalMemory as Bits;
 #[doc(hidden)]
 pub use density::{on_both_sides, superoperator, superoperator_matrix};
 pub use eigenstates::Eigenstate;

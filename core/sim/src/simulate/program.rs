@@ -3,21 +3,22 @@
 //!
 //! A measurement can be deferred (deferred measurement) if nothing after it acts on its qubit,
 //! reads its bit or writes its bit, but measurements that can be deferred themselves, and it is in
-//! no loop. The deferred ones are the *final* ones: a state can be sampled for all of them at once.
-//! A circuit in which nothing random is left before them is *static*: one run of it serves any
-//! number of shots.
+//! no loop or other block. The deferred ones are the *final* ones: a state can be sampled for all
+//! of them at once. A circuit in which nothing random is left before them is *static*: one run of
+//! it serves any number of shots.
 
-use std::{collections::BTreeMap, ops::Range, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, ops::Range, sync::Arc};
 
 use smallvec::SmallVec;
 
-use super::{Bits, SimulateError};
+use super::{Bits, SimulateError, blocks::OpenBlocks, classical::ClassicalAction};
 use crate::{
     basis::{BasisError, MAX_QUBITS},
     channel::{Channel, Terms},
     circuit::{
         BitSet, Circuit, Condition, Instruction, Operation, Part, PauliRotation, ReadoutBitList,
     },
+    classical::MemoryLayout,
     kernel::Operator,
     matrix::Matrix,
     param::{Angle, Binding},
@@ -59,6 +60,8 @@ pub(super) enum Action<R> {
     While { end: usize },
     /// Back edge to the head of a loop.
     BackEdge { head: usize },
+    /// An assignment, or a jump.
+    Classical(Box<ClassicalAction>),
 }
 
 /// A channel with its numbers.
@@ -160,6 +163,10 @@ impl<R: Ring> BoundChannel<R> {
 pub struct BoundCircuit<R> {
     pub(super) n_qubits: usize,
     pub(super) n_bits: usize,
+    /// Places of the variables, those of the circuit before the cells of loops.
+    pub(super) layout: MemoryLayout,
+    /// The number of variables of the circuit.
+    pub(super) n_variables: usize,
     pub(super) steps: Vec<SimulationStep<R>>,
     pub(super) finals: BTreeMap<u32, u32>,
     /// Readout errors after the final measurements.
@@ -177,78 +184,70 @@ impl<R: Ring> BoundCircuit<R> {
         circuit: &Circuit,
         binding: &impl Binding<R>,
     ) -> Result<BoundCircuit<R>, SimulateError> {
+        circuit.check_blocks()?;
         let waits = can_defer(circuit);
         let mut waits = waits.iter();
         let mut steps: Vec<SimulationStep<R>> = Vec::new();
         let (mut finals, mut readout_errors) = (BTreeMap::new(), Vec::new());
-        // The heads of the loops around.
-        let mut heads: Vec<usize> = Vec::new();
+        let mut layout = MemoryLayout::new(circuit.variables());
+        let mut blocks = OpenBlocks::default();
+        // The first step after the last block: jumps may lead there, so that what comes next is
+        // part of no step before.
+        let mut joined = 0;
         for part in circuit.parts() {
             let instructions = match part {
                 Part::Run(run) => run,
-                Part::Loop { head, .. } => {
-                    heads.push(steps.len());
-                    std::slice::from_ref(head)
+                Part::Open { head, .. } => {
+                    waits.next();
+                    let head = with_numbers(circuit, head, binding)?;
+                    blocks.open(circuit, &head, &mut steps, &mut layout)?;
+                    continue;
                 }
-                Part::End => {
-                    if let Some(head) = heads.pop() {
-                        steps.push(SimulationStep {
-                            action: Action::BackEdge { head },
-                            condition: None,
-                        });
-                        steps[head].action = Action::While { end: steps.len() };
-                    }
+                Part::Close { .. } => {
+                    blocks.close(&mut steps);
+                    joined = steps.len();
                     continue;
                 }
             };
             for (instruction, waits) in instructions.iter().zip(&mut waits) {
-                let qubit = || instruction.targets.first().map_or(0, |&q| q as usize);
-                let action = match &instruction.operation {
-                    Operation::Barrier | Operation::Delay { .. } => continue,
+                let instruction = &*with_numbers(circuit, instruction, binding)?;
+                match &instruction.operation {
                     Operation::Measure { bit } if *waits => {
                         finals.insert(*bit, instruction.targets.first().copied().unwrap_or(0));
-                        continue;
                     }
-                    Operation::Measure { bit } => Action::Measure { qubit: qubit(), bit: *bit },
-                    Operation::Reset => Action::Reset { qubit: qubit() },
-                    Operation::ReadoutError { bits, probabilities } => {
-                        let readout_error =
-                            ReadoutError::new(circuit, bits, probabilities, binding)?;
-                        if *waits {
-                            readout_errors.push(readout_error);
-                            continue;
-                        }
-                        Action::ReadoutError(readout_error)
+                    Operation::ReadoutError { bits, probabilities } if *waits => {
+                        let error = ReadoutError::new(circuit, bits, probabilities, binding)?;
+                        readout_errors.push(error);
                     }
-                    Operation::Assign { bit, value } => Action::Assign { bit: *bit, value: *value },
-                    Operation::While { .. } => Action::While { end: 0 },
-                    Operation::Channel(channel) => Action::Channel(BoundChannel::new(
-                        circuit,
-                        channel,
-                        &instruction.targets,
-                        binding,
-                    )?),
-                    Operation::Gate(_) | Operation::PauliRotation(_) | Operation::Unitary(_) => {
+                    operation if operation.is_gate() => {
                         let operator = bind_gate(circuit, instruction, binding)?;
-                        // What bits are given without a condition does not touch gates without one.
-                        let passes = |step: &&mut SimulationStep<R>| {
-                            !(instruction.condition.is_none() && step.is_constant())
-                        };
-                        if let Some(SimulationStep { action: Action::Gates(gates), condition }) =
-                            steps.iter_mut().rev().find(passes)
-                            && *condition == instruction.condition
-                        {
-                            gates.push(operator);
-                            continue;
-                        }
-                        Action::Gates(vec![operator])
+                        let step = add_gate(&mut steps[joined..], instruction, operator);
+                        steps.extend(step);
                     }
-                };
-                steps.push(SimulationStep { action, condition: instruction.condition.clone() });
+                    operation => {
+                        let action = match blocks.exit_of(operation, steps.len())? {
+                            Some(exit) => Some(exit),
+                            None => bind_action(circuit, instruction, binding)?,
+                        };
+                        let condition = instruction.condition.clone();
+                        steps.extend(action.map(|action| SimulationStep { action, condition }));
+                    }
+                }
             }
         }
+        blocks.finish(&mut steps);
         let (n_qubits, n_bits) = (circuit.n_qubits(), circuit.n_bits());
-        Ok(BoundCircuit { n_qubits, n_bits, steps, finals, readout_errors, start: None })
+        let n_variables = circuit.variables().len();
+        Ok(BoundCircuit {
+            n_qubits,
+            n_bits,
+            layout,
+            n_variables,
+            steps,
+            finals,
+            readout_errors,
+            start: None,
+        })
     }
 
     /// Puts other numbers into the gates that depend on parameters; the rest stays as it is. The
@@ -261,7 +260,7 @@ impl<R: Ring> BoundCircuit<R> {
         circuit: &Circuit,
         binding: &impl Binding<R>,
     ) -> Result<(), SimulateError> {
-        if self.has_channels() || self.has_readout_errors() {
+        if self.has_channels() || self.has_readout_errors() || self.has_classical_actions() {
             let start = self.start.take();
             *self = BoundCircuit { start, ..BoundCircuit::new(circuit, binding)? };
             return Ok(());
@@ -303,7 +302,26 @@ impl<R: Ring> BoundCircuit<R> {
     }
 
     pub(super) fn has_loops(&self) -> bool {
-        self.steps.iter().any(|step| matches!(step.action, Action::While { .. }))
+        self.steps.iter().any(|step| match &step.action {
+            Action::While { .. } => true,
+            Action::Classical(action) => matches!(**action, ClassicalAction::ForNext { .. }),
+            _ => false,
+        })
+    }
+
+    /// Bits and variables at the start, all 0.
+    pub(super) fn memory(&self) -> Bits {
+        Bits::with_variables(self.n_bits, &self.layout)
+    }
+
+    /// Drops the cells of loops at the end: a memory has the variables of the circuit then.
+    pub(super) fn forget_cells(&self, memory: &mut Bits) {
+        memory.truncate(&self.layout, self.n_variables);
+    }
+
+    /// Returns true if there are blocks or exits besides `while` loops, or variables.
+    pub(super) fn has_classical_actions(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step.action, Action::Classical(_)))
     }
 
     /// Returns true if nothing random or conditional happens before the final measurements.
@@ -331,6 +349,60 @@ impl<R: Ring> BoundCircuit<R> {
             _ => None,
         }
     }
+}
+
+/// Adds a gate to the last of these steps if it has gates under the same condition; otherwise
+/// returns a step of its own.
+fn add_gate<R>(
+    steps: &mut [SimulationStep<R>],
+    instruction: &Instruction,
+    operator: Operator<R>,
+) -> Option<SimulationStep<R>> {
+    let condition = &instruction.condition;
+    // What bits are given without a condition does not touch gates without one.
+    let passes = |step: &&mut SimulationStep<R>| !(condition.is_none() && step.is_constant());
+    if let Some(SimulationStep { action: Action::Gates(gates), condition: same }) =
+        steps.iter_mut().rev().find(passes)
+        && same == condition
+    {
+        gates.push(operator);
+        return None;
+    }
+    Some(SimulationStep { action: Action::Gates(vec![operator]), condition: condition.clone() })
+}
+
+/// Returns the action of what is neither a gate nor an exit; `None` for what does nothing.
+fn bind_action<R: Ring>(
+    circuit: &Circuit,
+    instruction: &Instruction,
+    binding: &impl Binding<R>,
+) -> Result<Option<Action<R>>, SimulateError> {
+    let qubit = || instruction.targets.first().map_or(0, |&q| q as usize);
+    Ok(Some(match &instruction.operation {
+        Operation::Measure { bit } => Action::Measure { qubit: qubit(), bit: *bit },
+        Operation::Reset => Action::Reset { qubit: qubit() },
+        Operation::ReadoutError { bits, probabilities } => {
+            Action::ReadoutError(ReadoutError::new(circuit, bits, probabilities, binding)?)
+        }
+        Operation::Channel(channel) => {
+            Action::Channel(BoundChannel::new(circuit, channel, &instruction.targets, binding)?)
+        }
+        Operation::Assign { bit, value } => Action::Assign { bit: *bit, value: *value },
+        Operation::Store(assignment) => {
+            Action::Classical(Box::new(ClassicalAction::Store((**assignment).clone())))
+        }
+        _ => return Ok(None),
+    }))
+}
+
+/// Returns an instruction with numbers in place of the parameters that classical expressions read.
+fn with_numbers<'i, R: Ring>(
+    circuit: &Circuit,
+    instruction: &'i Instruction,
+    binding: &impl Binding<R>,
+) -> Result<Cow<'i, Instruction>, SimulateError> {
+    let bound = instruction.with_numbers(|angle| binding.real(angle));
+    bound.map_err(|e| circuit.bind_error(e).into())
 }
 
 /// Returns the qubit that each classical bit of a static circuit is read from: that of the last
@@ -499,20 +571,19 @@ fn can_defer(circuit: &Circuit) -> Vec<bool> {
     // The bits of deferred measurements.
     let mut written = BitSet::default();
     let mut waits = vec![false; instructions.len()];
-    // The outermost loops.
-    let mut loops: Vec<Range<usize>> = Vec::new();
-    for body in circuit.loops() {
-        if loops.last().is_none_or(|last| last.end <= body.start) {
-            loops.push(body);
-        }
-    }
+    // The outermost blocks: what is in one may run several times, or not at all.
+    let mut blocks = outermost_blocks(circuit);
+    // What follows an exit of the whole may not run.
+    let exit = instructions.iter().position(|i| matches!(i.operation, Operation::End));
+    let exit = exit.unwrap_or(instructions.len());
     for (at, instruction) in instructions.iter().enumerate().rev() {
-        if let Some(body) = loops.pop_if(|body| body.end == at + 1) {
+        if let Some(body) = blocks.pop_if(|body| body.end == at + 1) {
             instructions[body].iter().for_each(|i| used.add(i));
         }
         waits[at] = match &instruction.operation {
             &Operation::Measure { bit } => {
-                let waits = instruction.condition.is_none()
+                let waits = at < exit
+                    && instruction.condition.is_none()
                     && !instruction
                         .targets
                         .first()
@@ -526,7 +597,7 @@ fn can_defer(circuit: &Circuit) -> Vec<bool> {
             // All deferred measurements come first.
             Operation::ReadoutError { bits, .. } => {
                 let free = |&bit: &u32| !written.contains(bit) && !used.bits.contains(bit);
-                instruction.condition.is_none() && bits.iter().all(free)
+                at < exit && instruction.condition.is_none() && bits.iter().all(free)
             }
             _ => false,
         };
@@ -551,8 +622,24 @@ impl UsedResources {
         }
         instruction.operation.written().iter().for_each(|&bit| self.bits.insert(bit));
         instruction.qubits().for_each(|q| self.qubits.insert(q));
-        if let Some(condition) = &instruction.condition {
-            condition.for_each_bit(&mut |bit| self.bits.insert(bit));
-        }
+        instruction.for_each_bit_read(&mut |bit| self.bits.insert(bit));
     }
+}
+
+/// Returns the positions of the outermost blocks, from the header to the end of the body, in order.
+fn outermost_blocks(circuit: &Circuit) -> Vec<Range<usize>> {
+    let (mut blocks, mut at) = (Vec::<Range<usize>>::new(), 0);
+    for part in circuit.parts() {
+        at += match part {
+            Part::Run(run) => run.len(),
+            Part::Open { body, .. } => {
+                if blocks.last().is_none_or(|last| last.end <= at) {
+                    blocks.push(at..at + 1 + body.len());
+                }
+                1
+            }
+            Part::Close { .. } => 0,
+        };
+    }
+    blocks
 }

@@ -34,6 +34,7 @@ use super::{
     endless::{CERTAIN, CONDITION, CYCLE, FIRST, Snapshot, can_end},
     liveness::BitLiveness,
     program::{Action, BoundChannel, BoundCircuit},
+    rounds::LoopRounds,
 };
 use crate::{
     kernel::{Operator, OperatorShape, SERIAL_BELOW, Threads},
@@ -184,6 +185,7 @@ impl Simulator {
             room: AtomicUsize::new(self.waiting_states::<S>(circuit.n_qubits, circuit.n_bits)),
             defers_gates: can_defer_gates(circuit),
             liveness: None,
+            counts_rounds: false,
         };
         let mut all = Vec::new();
         all.try_reserve_exact(shots).map_err(|_| StateError::Shots { shots })?;
@@ -266,6 +268,8 @@ pub(super) struct LiveBranch<S> {
     pub(super) step: usize,
     /// The iterations of loops so far.
     pub(super) rounds: u64,
+    /// The loops around, where their rounds order the branches.
+    pub(super) around: LoopRounds,
     pub(super) bits: Bits,
     pub(super) state: StateVector<S>,
     /// Gates that have not been applied yet: between the chances of noise that no state changes
@@ -285,6 +289,8 @@ pub(super) struct TrajectoryRunner<'a, S> {
     defers_gates: bool,
     /// Clears the bits that are dead, if there is one.
     liveness: Option<BitLiveness>,
+    /// True if the rounds of loops order the branches.
+    counts_rounds: bool,
 }
 
 /// Returns true if the gates of a circuit are collected before they are applied: noise cuts it into
@@ -302,7 +308,16 @@ impl<'a, T: Real, S: Scalar<Real = T>> TrajectoryRunner<'a, S> {
         let (room, waits) = (AtomicUsize::new(0), can_defer_gates(circuit));
         // Branches become one only where there may be no end to them.
         let liveness = circuit.has_loops().then(|| BitLiveness::new(circuit));
-        TrajectoryRunner { simulator, circuit, seed: 0, room, defers_gates: waits, liveness }
+        let counts_rounds = circuit.has_classical_actions();
+        TrajectoryRunner {
+            simulator,
+            circuit,
+            seed: 0,
+            room,
+            defers_gates: waits,
+            liveness,
+            counts_rounds,
+        }
     }
 
     /// Steps over an instruction.
@@ -318,7 +333,9 @@ impl<'a, T: Real, S: Scalar<Real = T>> TrajectoryRunner<'a, S> {
             Some(state) => (**state).clone(),
             None => StateVector::zero_on(self.circuit.n_qubits, &self.simulator.threads)?,
         };
-        Ok(LiveBranch { step: 0, rounds: 0, bits, state, pending: Vec::new(), snapshot: None })
+        let around = LoopRounds::default();
+        let pending = Vec::new();
+        Ok(LiveBranch { step: 0, rounds: 0, around, bits, state, pending, snapshot: None })
     }
 
     /// Applies the pending gates.
@@ -334,8 +351,17 @@ impl<'a, T: Real, S: Scalar<Real = T>> TrajectoryRunner<'a, S> {
     pub(super) fn advance(&self, live: &mut LiveBranch<S>) -> Result<BranchStop<T>, SimulateError> {
         self.simulator.threads.check()?;
         while let Some(step) = self.circuit.steps.get(live.step) {
-            let holds = step.condition.as_ref().is_none_or(|c| c.holds(&|bit| live.bits.get(bit)));
+            let memory = live.bits.read(&self.circuit.layout);
+            let holds = step.condition.as_ref().is_none_or(|c| c.holds(&memory));
             match &step.action {
+                Action::Classical(action) => {
+                    let next = action.run((live.step, holds), &mut live.bits, &self.circuit.layout);
+                    if let Some(end) = action.end_of_round().filter(|&end| next != end) {
+                        self.count_round(live, end)?;
+                    }
+                    live.step = next;
+                    continue;
+                }
                 Action::While { end } if !holds => {
                     if let Some(liveness) = &self.liveness {
                         liveness.leave(live.step, &mut live.bits);
@@ -348,13 +374,8 @@ impl<'a, T: Real, S: Scalar<Real = T>> TrajectoryRunner<'a, S> {
                     continue;
                 }
                 _ if !holds => {}
-                Action::While { .. } => {
-                    let limit = self.simulator.max_rounds;
-                    if live.rounds >= limit {
-                        return Err(SimulateError::Endless { limit });
-                    }
-                    live.rounds += 1;
-                    self.simulator.threads.check()?;
+                Action::While { end } => {
+                    self.count_round(live, *end)?;
                     self.check_end(live)?;
                 }
                 Action::Gates(gates) if self.defers_gates => live.pending.extend_from_slice(gates),
@@ -384,7 +405,21 @@ impl<'a, T: Real, S: Scalar<Real = T>> TrajectoryRunner<'a, S> {
             self.pass(live);
         }
         self.flush(live)?;
+        self.circuit.forget_cells(&mut live.bits);
         Ok(BranchStop::End)
+    }
+
+    /// A round begins at the step of the branch, of a loop that ends before a step.
+    fn count_round(&self, live: &mut LiveBranch<S>, end: usize) -> Result<(), SimulateError> {
+        if self.counts_rounds {
+            live.around.begin(live.step, end);
+        }
+        let limit = self.simulator.max_rounds;
+        if live.rounds >= limit {
+            return Err(SimulateError::Endless { limit });
+        }
+        live.rounds += 1;
+        Ok(self.simulator.threads.check()?)
     }
 
     /// Refuses a loop of which it is known that it never ends, at the start of an iteration.
@@ -510,7 +545,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> TrajectoryRunner<'a, S> {
 
     /// Computes a branch again from the start, by its outcomes.
     fn replay(&self, history: &[u32]) -> Result<LiveBranch<S>, SimulateError> {
-        let mut live = self.start(Bits::zero(self.circuit.n_bits))?;
+        let mut live = self.start(self.circuit.memory())?;
         for &outcome in history {
             if let BranchStop::Random(weights) = self.advance(&mut live)? {
                 self.apply_outcome(&mut live, outcome as usize, &weights)?;

@@ -94,13 +94,11 @@ impl PendingReadouts {
         for (reading, group) in readings.iter().zip(&self.0).filter(|(_, group)| group.is_open()) {
             let mut used =
                 instruction.operation.written().iter().find(|bit| group.holds(**bit)).copied();
-            if let Some(condition) = &instruction.condition {
-                condition.for_each_bit(&mut |bit| {
-                    if group.holds(bit) {
-                        used = Some(bit);
-                    }
-                });
-            }
+            instruction.for_each_bit_read(&mut |bit| {
+                if group.holds(bit) {
+                    used = Some(bit);
+                }
+            });
             if let Some(bit) = used {
                 let why = format!("classical bit {bit} is used before all of them are measured");
                 return Err(reading.apart(why));
@@ -124,7 +122,7 @@ impl PendingReadouts {
         Ok(())
     }
 
-    /// Checks that no readout is pending at the beginning or the end of a loop.
+    /// Checks that no readout is pending at the beginning or the end of a loop or another block.
     pub(super) fn turn(&self, readings: &[ReadoutRule]) -> Result<(), CircuitError> {
         let open = readings.iter().zip(&self.0).find(|(_, group)| group.is_open());
         open.map_or(Ok(()), |(reading, _)| {

@@ -12,7 +12,7 @@
 
 use super::{
     Lower, LoweredItem, QasmLowering, QasmValue, angle_value::AngleValue, call::PlannedCall,
-    classical::Classical, integer::IntType, names::SymbolEntry, variables::VariableState,
+    classical::Classical, integer::IntegerType, names::SymbolEntry, variables::VariableState,
 };
 use crate::{
     circuit::Condition,
@@ -51,7 +51,7 @@ impl QasmLowering<'_> {
             _ => None,
         };
         let widths = (width(&left), width(&right));
-        let ty = IntType::sized(widths.0.or(widths.1).unwrap_or(1), true);
+        let ty = IntegerType::sized(widths.0.or(widths.1).unwrap_or(1), true);
         let places = matches!(op, Shl | Shr);
         let left = self.turn_as_integer(op, left, ty, false)?;
         let right = self.turn_as_integer(op, right, ty, places)?;
@@ -80,7 +80,7 @@ impl QasmLowering<'_> {
         &mut self,
         op: BinaryOp,
         value: Classical,
-        ty: IntType,
+        ty: IntegerType,
         places: bool,
     ) -> Lower<Option<Classical>> {
         use BinaryOp::*;

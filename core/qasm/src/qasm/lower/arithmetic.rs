@@ -13,7 +13,7 @@ use num_traits::{CheckedAdd, CheckedDiv, CheckedMul};
 
 use super::{
     angle_value, duration,
-    integer::{self, IntOperandKind, IntType, MAX_WIDTH, operate},
+    integer::{self, IntOperandKind, IntegerType, MAX_WIDTH, operate},
     value::{QasmValue, RealConstant, fits, wrong_operand},
 };
 use crate::{
@@ -149,7 +149,7 @@ fn integers(
 
 /// Returns true if a number fits in a register of that many bits.
 fn fits_register(value: &QasmValue, width: u32) -> bool {
-    matches!(value, QasmValue::Int(i, None) if IntType::sized(width, true).holds(*i))
+    matches!(value, QasmValue::Int(i, None) if IntegerType::sized(width, true).holds(*i))
 }
 
 /// Numbers of which one is complex.
@@ -422,7 +422,7 @@ pub(super) fn holds(op: BinaryOp, ordering: Ordering) -> bool {
 }
 
 /// A bit string, as an unsigned number, compared with an integer.
-fn with_integer(bits: u128, integer: i128, ty: Option<IntType>) -> Ordering {
+fn with_integer(bits: u128, integer: i128, ty: Option<IntegerType>) -> Ordering {
     match ty {
         Some(ty) if ty.unsigned => bits.cmp(&ty.bits_of(integer)),
         _ => u128::try_from(integer).map_or(Ordering::Greater, |i| bits.cmp(&i)),

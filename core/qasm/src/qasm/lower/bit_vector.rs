@@ -18,7 +18,7 @@ use super::{
     IndexSet, Lower, QasmLowering, QasmValue,
     classical::Classical,
     functions,
-    integer::{INT, IntOperandKind, IntType, common, with_sign},
+    integer::{INT, IntOperandKind, IntegerType, common, with_sign},
     truth::{Truth, is_one},
 };
 use crate::{
@@ -48,7 +48,7 @@ const ONE: Truth = Truth::Constant(true);
 
 impl BitVector {
     /// The type of an integer.
-    fn ty(&self) -> Option<IntType> {
+    fn ty(&self) -> Option<IntegerType> {
         match self.kind {
             IntOperandKind::Typed(ty) => Some(ty),
             _ => None,
@@ -121,7 +121,7 @@ impl QasmLowering<'_> {
             _ => false,
         });
         let ty = match register {
-            Some(_) => IntType::sized(a.len(), true),
+            Some(_) => IntegerType::sized(a.len(), true),
             None => Self::type_of(op, &a, &b),
         };
         let width =
@@ -222,7 +222,7 @@ impl QasmLowering<'_> {
                     count = self.add(count, one, ZERO, call.span)?.0;
                     count = self.kept(count, call.span)?;
                 }
-                self.word(count, Some(IntType::plain(true)), call.span)
+                self.word(count, Some(IntegerType::plain(true)), call.span)
             }
             ("rotl" | "rotr", Some(word @ Classical::BitVector { .. }), Some(by), None) => {
                 let Classical::Value(QasmValue::Int(by, _)) = by else {
@@ -334,7 +334,7 @@ impl QasmLowering<'_> {
     }
 
     /// Returns the type of a result; for shifts that of the left operand.
-    fn type_of(op: BinaryOp, a: &BitVector, b: &BitVector) -> IntType {
+    fn type_of(op: BinaryOp, a: &BitVector, b: &BitVector) -> IntegerType {
         let ty = match op {
             BinaryOp::Shl | BinaryOp::Shr => common(&[a.kind]),
             _ => common(&[a.kind, b.kind]),
@@ -347,7 +347,7 @@ impl QasmLowering<'_> {
     pub(super) fn word(
         &mut self,
         digits: SymbolicBits,
-        ty: Option<IntType>,
+        ty: Option<IntegerType>,
         span: QasmSpan,
     ) -> Lower<Classical> {
         let signed = ty.is_some_and(|ty| !ty.unsigned);

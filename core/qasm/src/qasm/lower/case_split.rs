@@ -14,7 +14,7 @@
 use super::{
     Lower, QasmLowering, QasmValue,
     classical::Classical,
-    integer::{INT, IntType},
+    integer::{INT, IntegerType},
     names::SymbolEntry,
     truth::Truth,
     value_set::MAX_BITS,
@@ -214,7 +214,7 @@ impl QasmLowering<'_> {
             let help = "give integers no more bits than they need, as in `uint[3]`, or choose with `if` or `switch`";
             return Err(self.report(Diagnostic::error(problem).with_label(place, "").help(help)));
         }
-        let shape = IntType::sized(u32::try_from(bits.len()).unwrap_or(1).max(1), !signed);
+        let shape = IntegerType::sized(u32::try_from(bits.len()).unwrap_or(1).max(1), !signed);
         // The statement itself may write to them.
         let n = u32::try_from(bits.len()).unwrap_or(u32::MAX);
         let copies = self.scratch_bits(n, self.locals.len(), at)?;

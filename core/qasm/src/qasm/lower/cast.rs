@@ -16,7 +16,7 @@ use super::{
     classical::Classical,
     declare::ELEMENT,
     evaluate::UNSIZED,
-    integer::{INT, IntType, MAX_WIDTH},
+    integer::{INT, IntegerType, MAX_WIDTH},
     truth::nonzero,
     value::RealConstant,
 };
@@ -27,11 +27,11 @@ use crate::qasm::{
 
 impl QasmLowering<'_> {
     /// The type of an integer. `None` for other types, and for arrays.
-    pub(super) fn integer_type(&mut self, ty: &Type) -> Lower<Option<IntType>> {
+    pub(super) fn integer_type(&mut self, ty: &Type) -> Lower<Option<IntegerType>> {
         let (BaseType::Int | BaseType::Uint, None) = (ty.base, &ty.dims) else { return Ok(None) };
         let unsigned = ty.base == BaseType::Uint;
-        let Some(size) = &ty.size else { return Ok(Some(IntType::plain(unsigned))) };
-        Ok(Some(IntType::sized(self.bits_in(size)?, unsigned)))
+        let Some(size) = &ty.size else { return Ok(Some(IntegerType::plain(unsigned))) };
+        Ok(Some(IntegerType::sized(self.bits_in(size)?, unsigned)))
     }
 
     /// The width of an integer or an angle.
@@ -321,7 +321,7 @@ fn to_bit_string(value: QasmValue, width: Option<i128>) -> Result<QasmValue, Qas
         (QasmValue::Int(i, Some(ty)), Some(w)) if ty.bits == w && ty.sized => {
             Ok(QasmValue::Bits { width: w, bits: ty.bits_of(*i) })
         }
-        (QasmValue::Int(i @ 0.., _), Some(w)) if IntType::sized(w, true).holds(*i) => {
+        (QasmValue::Int(i @ 0.., _), Some(w)) if IntegerType::sized(w, true).holds(*i) => {
             Ok(QasmValue::Bits { width: w, bits: i.unsigned_abs() })
         }
         (QasmValue::Bool(b), None) => Ok(QasmValue::Bits { width: 1, bits: u128::from(*b) }),

@@ -8,7 +8,7 @@ use super::{
     ExprScope, IndexSet, Lower, QasmLowering, QasmValue, bit_vector,
     evaluate::unary,
     functions,
-    integer::IntType,
+    integer::IntegerType,
     names::SymbolEntry,
     truth::Truth,
     value_set::{self, ValueSet},
@@ -40,7 +40,7 @@ pub(super) enum Classical {
     BitVector {
         bits: Vec<u32>,
         signed: bool,
-        ty: Option<IntType>,
+        ty: Option<IntegerType>,
     },
     Truth(Condition),
     /// An angle with that many bits.

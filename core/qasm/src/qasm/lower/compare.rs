@@ -8,7 +8,7 @@ use super::{
     Lower, QasmLowering, QasmValue,
     classical::Classical,
     digits::{complement, to_digits, trim},
-    integer::IntType,
+    integer::IntegerType,
     truth::Truth,
 };
 use crate::{
@@ -86,7 +86,7 @@ impl QasmLowering<'_> {
     /// than its type.
     fn compare_number(
         &mut self,
-        (bits, signed, ty): (Vec<u32>, bool, Option<IntType>),
+        (bits, signed, ty): (Vec<u32>, bool, Option<IntegerType>),
         relation: Relation,
         constant: Classical,
         span: QasmSpan,

@@ -6,7 +6,7 @@ use super::{
     classical::Classical,
     digits::{to_digits, trim},
     duration::Duration,
-    integer::IntType,
+    integer::IntegerType,
     names::SymbolEntry,
     subroutine::CallResult,
     variables::VariableState,
@@ -243,10 +243,10 @@ impl QasmLowering<'_> {
     }
 
     fn constant_value(&mut self, declaration: &Declaration, expr: &QasmExpr) -> Lower<QasmValue> {
-        if let (QasmExprKind::Int(None), Some(IntType::WIDEST)) =
+        if let (QasmExprKind::Int(None), Some(IntegerType::WIDEST)) =
             (&expr.kind, self.integer_type(&declaration.ty)?)
             && let Classical::Digits { digits, .. } = self.classical(expr)?
-            && let Some(value) = IntType::widest(&digits)
+            && let Some(value) = IntegerType::widest(&digits)
         {
             return Ok(value);
         }

@@ -10,7 +10,7 @@ use num_traits::ToPrimitive;
 use super::{
     angle_value::AngleValue,
     arithmetic,
-    integer::IntType,
+    integer::IntegerType,
     value::{QasmValue, RealConstant},
 };
 use crate::{
@@ -131,7 +131,7 @@ fn constant(name: &str, x: QasmValue) -> Result<QasmValue, QasmProblem> {
 
 /// Returns the number of bits that are 1 (the population count), a `uint`.
 fn ones(bits: u128) -> QasmValue {
-    QasmValue::Int(i128::from(bits.count_ones()), Some(IntType::plain(true)))
+    QasmValue::Int(i128::from(bits.count_ones()), Some(IntegerType::plain(true)))
 }
 
 fn wrong(x: &QasmValue) -> QasmProblem {
@@ -175,7 +175,7 @@ fn rotate(x: QasmValue, by: QasmValue, left: bool) -> Result<QasmValue, QasmProb
     Ok(match x {
         QasmValue::AngleValue(_) => QasmValue::AngleValue(AngleValue::Bits { width, bits }),
         QasmValue::Int(_, Some(ty)) => {
-            QasmValue::Int(IntType { sized: true, ..ty }.wrap(bits.cast_signed()), Some(ty))
+            QasmValue::Int(IntegerType { sized: true, ..ty }.wrap(bits.cast_signed()), Some(ty))
         }
         _ => QasmValue::Bits { width, bits },
     })

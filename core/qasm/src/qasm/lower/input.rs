@@ -11,7 +11,7 @@ use super::{
     Lower, QasmLowering, QasmValue,
     classical::Classical,
     duration::Duration,
-    integer::{INT, IntType},
+    integer::{INT, IntegerType},
     names::SymbolEntry,
 };
 use crate::{
@@ -372,7 +372,7 @@ struct GivenInput<'a> {
 }
 
 /// Returns the range of a type in words.
-fn range(ty: IntType) -> String {
+fn range(ty: IntegerType) -> String {
     let (least, most) = ty.range();
     format!("an integer from {least} to {most}")
 }

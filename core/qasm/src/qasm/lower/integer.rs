@@ -35,7 +35,7 @@ pub(super) const MAX_WIDTH: u32 = 128;
 
 /// A type of integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct IntType {
+pub(super) struct IntegerType {
     pub(super) bits: u32,
     /// True if unsigned; of two types with the same number of bits it is the greater.
     pub(super) unsigned: bool,
@@ -44,30 +44,30 @@ pub(super) struct IntType {
 }
 
 /// `int`.
-pub(super) const INT: IntType = IntType::plain(false);
+pub(super) const INT: IntegerType = IntegerType::plain(false);
 
-impl IntType {
-    pub(super) const fn sized(bits: u32, unsigned: bool) -> IntType {
-        IntType { bits, unsigned, sized: true }
+impl IntegerType {
+    pub(super) const fn sized(bits: u32, unsigned: bool) -> IntegerType {
+        IntegerType { bits, unsigned, sized: true }
     }
 
     /// `uint[128]`.
-    pub(super) const WIDEST: IntType = IntType::sized(128, true);
+    pub(super) const WIDEST: IntegerType = IntegerType::sized(128, true);
 
     /// Returns a number of that type from its digits, least significant first, if they fit.
     pub(super) fn widest(digits: &[bool]) -> Option<QasmValue> {
         let bits = digits.iter().rev().fold(0u128, |sum, &bit| sum << 1 | u128::from(bit));
-        (digits.len() <= 128).then(|| QasmValue::Int(bits.cast_signed(), Some(IntType::WIDEST)))
+        (digits.len() <= 128).then(|| QasmValue::Int(bits.cast_signed(), Some(IntegerType::WIDEST)))
     }
 
     /// `int` or `uint`.
-    pub(super) const fn plain(unsigned: bool) -> IntType {
-        IntType { bits: 32, unsigned, sized: false }
+    pub(super) const fn plain(unsigned: bool) -> IntegerType {
+        IntegerType { bits: 32, unsigned, sized: false }
     }
 
     /// Returns an `int` of at least that many bits.
-    fn long(bits: u32) -> IntType {
-        IntType { bits: bits.max(INT.bits), ..INT }
+    fn long(bits: u32) -> IntegerType {
+        IntegerType { bits: bits.max(INT.bits), ..INT }
     }
 
     /// Wraps an integer to the type.
@@ -104,7 +104,7 @@ impl IntType {
 /// Kind of an operand, from which the type of a result follows.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum IntOperandKind {
-    Typed(IntType),
+    Typed(IntegerType),
     /// Register of that many bits.
     Register(u32),
     /// A literal: true if it is negative, and the number of its bits with a sign.
@@ -116,7 +116,7 @@ pub(super) enum IntOperandKind {
 
 impl IntOperandKind {
     /// Returns the kind of a known integer.
-    pub(super) fn from_integer(value: i128, ty: Option<IntType>) -> IntOperandKind {
+    pub(super) fn from_integer(value: i128, ty: Option<IntegerType>) -> IntOperandKind {
         match ty {
             Some(ty) => IntOperandKind::Typed(ty),
             None => IntOperandKind::Literal { negative: value < 0, bits: with_sign(value) },
@@ -131,7 +131,7 @@ pub(super) fn with_sign(value: i128) -> u32 {
 }
 
 /// Returns the common type of some operands. Literals alone have none.
-pub(super) fn common(operands: &[IntOperandKind]) -> Option<IntType> {
+pub(super) fn common(operands: &[IntOperandKind]) -> Option<IntegerType> {
     let typed = operands
         .iter()
         .filter_map(|kind| if let IntOperandKind::Typed(ty) = kind { Some(*ty) } else { None });
@@ -139,9 +139,9 @@ pub(super) fn common(operands: &[IntOperandKind]) -> Option<IntType> {
         .iter()
         .filter_map(|kind| if let IntOperandKind::Register(n) = kind { Some(*n) } else { None });
     let ty = match (typed.max(), register.max()) {
-        (Some(ty), Some(bits)) => ty.max(IntType::sized(bits, true)),
+        (Some(ty), Some(bits)) => ty.max(IntegerType::sized(bits, true)),
         (Some(ty), None) => ty,
-        (None, Some(bits)) => IntType::long(bits.saturating_add(1)),
+        (None, Some(bits)) => IntegerType::long(bits.saturating_add(1)),
         (None, None) => return None,
     };
     let long = operands.iter().filter_map(|kind| match *kind {
@@ -152,7 +152,7 @@ pub(super) fn common(operands: &[IntOperandKind]) -> Option<IntType> {
         },
         _ => None,
     });
-    Some(long.max().map_or(ty, IntType::long))
+    Some(long.max().map_or(ty, IntegerType::long))
 }
 
 /// Returns `x op y` among all integers, for operations whose result may be outside the type; or
@@ -185,11 +185,11 @@ pub(super) struct TooLong;
 
 /// The order of two known integers, each of its type.
 pub(super) fn order(
-    (x, x_type): (i128, Option<IntType>),
-    (y, y_type): (i128, Option<IntType>),
+    (x, x_type): (i128, Option<IntegerType>),
+    (y, y_type): (i128, Option<IntegerType>),
 ) -> Ordering {
     // A negative number, taken as unsigned, is larger than all that are not negative.
-    let key = |i: i128, ty: Option<IntType>| (i < 0 && ty.is_some_and(|ty| ty.unsigned), i);
+    let key = |i: i128, ty: Option<IntegerType>| (i < 0 && ty.is_some_and(|ty| ty.unsigned), i);
     key(x, x_type).cmp(&key(y, y_type))
 }
 
@@ -250,8 +250,8 @@ pub(super) fn operate(
 
 /// Evaluates `x ** y` for a known integer and an exponent that is not negative. As in a shift, the
 /// type is that of `x`: a literal's power has none.
-pub(super) fn power(x: i128, ty: Option<IntType>, y: i128) -> Result<QasmValue, QasmProblem> {
-    let cast = |value| ty.map_or(value, |ty: IntType| ty.wrap(value));
+pub(super) fn power(x: i128, ty: Option<IntegerType>, y: i128) -> Result<QasmValue, QasmProblem> {
+    let cast = |value| ty.map_or(value, |ty: IntegerType| ty.wrap(value));
     let exponent = u32::try_from(y).ok();
     let exact = exponent.and_then(|n| x.checked_pow(n)).or((x == 1).then_some(1));
     let result = match (exact, exponent) {

@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use super::{
     ExprScope, Lower, QasmLowering, QasmValue, angle_value::AngleValue, classical::Classical,
-    evaluate::position, flow::index_span, integer::IntType, integer::MAX_WIDTH,
+    evaluate::position, flow::index_span, integer::IntegerType, integer::MAX_WIDTH,
     variables::VariableState,
 };
 use crate::qasm::{
@@ -264,7 +264,7 @@ impl QasmLowering<'_> {
             QasmValue::Bits { width, bits } if *width == n => *bits,
             QasmValue::Bool(holds) if n == 1 => u128::from(*holds),
             QasmValue::Int(i, Some(ty)) if ty.sized && ty.bits == n => ty.bits_of(*i),
-            QasmValue::Int(i, _) if IntType::sized(n, true).holds(*i) => i.unsigned_abs(),
+            QasmValue::Int(i, _) if IntegerType::sized(n, true).holds(*i) => i.unsigned_abs(),
             other => {
                 let (given, expected) =
                     (other.describe().to_owned(), format!("a bit string of {n}"));
@@ -276,9 +276,10 @@ impl QasmLowering<'_> {
             bits = bits & !(1 << at) | (new >> from & 1) << at;
         }
         Ok(match of {
-            QasmValue::Int(_, Some(ty)) => {
-                QasmValue::Int(IntType { sized: true, ..*ty }.wrap(bits.cast_signed()), Some(*ty))
-            }
+            QasmValue::Int(_, Some(ty)) => QasmValue::Int(
+                IntegerType { sized: true, ..*ty }.wrap(bits.cast_signed()),
+                Some(*ty),
+            ),
             QasmValue::AngleValue(AngleValue::Bits { width, .. }) => {
                 QasmValue::AngleValue(AngleValue::Bits { width: *width, bits })
             }

@@ -158,6 +158,8 @@ pub(super) fn size(condition: &Condition) -> u64 {
         Condition::Not(inner) => 10 + size(inner),
         Condition::All(all) => list(all),
         Condition::Any(any) => list(any),
+        // None is made here.
+        Condition::Expr(_) => 10,
     }
 }
 

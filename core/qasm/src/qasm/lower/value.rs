@@ -23,7 +23,7 @@ use num_traits::{CheckedMul, ToPrimitive};
 use super::{
     angle_value::AngleValue,
     duration::Duration,
-    integer::{IntOperandKind, IntType, operate},
+    integer::{IntOperandKind, IntegerType, operate},
 };
 use crate::{
     param::{self, ALL_WHOLE, Angle, ParamExpr, Q, Rounded, UNIT},
@@ -35,7 +35,7 @@ use crate::{
 pub(super) enum QasmValue {
     Bool(bool),
     /// A literal, or a result of literals alone, has no type.
-    Int(i128, Option<IntType>),
+    Int(i128, Option<IntegerType>),
     /// A bit string; the last character is bit 0.
     Bits {
         width: u32,

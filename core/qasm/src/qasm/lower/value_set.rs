@@ -21,7 +21,7 @@ use super::{
     compare::word,
     digits::to_digits,
     functions,
-    integer::{INT, IntType},
+    integer::{INT, IntegerType},
     names::SymbolEntry,
     truth::{Truth, is_one},
     variables::VariableState,
@@ -206,7 +206,7 @@ impl QasmLowering<'_> {
             }
             Classical::BitVector { bits, signed, ty } => {
                 let width = u32::try_from(bits.len()).unwrap_or(u32::MAX);
-                let shape = IntType::sized(width.clamp(1, 128), !signed);
+                let shape = IntegerType::sized(width.clamp(1, 128), !signed);
                 (bits, Box::new(move |bits| QasmValue::Int(shape.wrap(bits.cast_signed()), ty)))
             }
             Classical::AngleBits(bits) => {

@@ -24,7 +24,7 @@ use std::rc::Rc;
 
 use super::{
     ErrorReported, Guard, IndexSet, Lower, QasmLowering, QasmValue, classical::Classical,
-    integer::IntType, names::SymbolEntry, value_set::ValueSet,
+    integer::IntegerType, names::SymbolEntry, value_set::ValueSet,
 };
 use crate::qasm::{
     ast::{BaseType, FileSpan, Ident, InternedName, QasmSpan, Type},
@@ -53,7 +53,7 @@ pub(super) struct QasmVariable {
     pub(super) name: InternedName,
     pub(super) ty: Rc<Type>,
     /// The type of an integer.
-    pub(super) integer: Option<IntType>,
+    pub(super) integer: Option<IntegerType>,
     /// Number of bits that hold it, if some do; and the number of these that its value uses, the
     /// last a sign if it has one. The others repeat that sign, or are 0.
     pub(super) n_bits: Option<u32>,
@@ -208,9 +208,10 @@ impl QasmLowering<'_> {
         let value = match value {
             Classical::Value(value) => Classical::Value(self.cast(&ty, value, span)?),
             Classical::Digits { digits, width: None }
-                if self.variables[id].integer == Some(IntType::WIDEST) && digits.len() <= 128 =>
+                if self.variables[id].integer == Some(IntegerType::WIDEST)
+                    && digits.len() <= 128 =>
             {
-                Classical::Value(IntType::widest(&digits).unwrap_or(QasmValue::int(0)))
+                Classical::Value(IntegerType::widest(&digits).unwrap_or(QasmValue::int(0)))
             }
             Classical::Digits { .. } => {
                 let what = "an integer of this length".to_owned();
@@ -338,7 +339,7 @@ impl QasmLowering<'_> {
 
 /// Returns the number of bits that hold a truth value, or an integer of a type; `None` for other
 /// types.
-pub(super) fn bits_of_type(ty: &Type, integer: Option<IntType>) -> Option<u32> {
+pub(super) fn bits_of_type(ty: &Type, integer: Option<IntegerType>) -> Option<u32> {
     match (ty.base, &ty.dims) {
         (BaseType::Bool, None) => Some(1),
         _ => integer.map(|ty| ty.bits),

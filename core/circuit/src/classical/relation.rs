@@ -1,0 +1,40 @@
+//! Relations of comparisons.
+
+/// Relation of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Relation {
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+}
+
+impl Relation {
+    pub(crate) fn holds(self, ordering: std::cmp::Ordering) -> bool {
+        match self {
+            Relation::Equal => ordering.is_eq(),
+            Relation::NotEqual => ordering.is_ne(),
+            Relation::Less => ordering.is_lt(),
+            Relation::LessEqual => ordering.is_le(),
+            Relation::Greater => ordering.is_gt(),
+            Relation::GreaterEqual => ordering.is_ge(),
+        }
+    }
+
+    /// The operator.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Relation::Equal => "==",
+            Relation::NotEqual => "!=",
+            Relation::Less => "<",
+            Relation::LessEqual => "<=",
+            Relation::Greater => ">",
+            Relation::GreaterEqual => ">=",
+        }
+    }
+}
