@@ -194,6 +194,14 @@ fn what_has_no_meaning_is_refused() {
     let subject = c.value_of(small).unwrap();
     assert_eq!(error(c.switch(subject, |s| s.case([8], |c| c.h(0)))), "8 is no int[4]");
     assert!(c.instructions().is_empty());
+    let huge = VariableType::array(INT, &[u32::MAX, u32::MAX, u32::MAX]);
+    let huge = c.add_variable("huge", huge).unwrap_err().to_string();
+    assert_eq!(
+        huge,
+        "`huge` is too large: all variables together have at most 2^24 words of 64 bits"
+    );
+    let half = VariableType::array(ClassicalType::Bits(65), &[1 << 22]);
+    assert!(c.add_variable("half", half.clone()).is_ok() && c.add_variable("rest", half).is_err());
 
     let push = |operation| {
         let mut c = Circuit::new(1);

@@ -46,6 +46,12 @@ pub enum CircuitError {
         /// Number of variables of the circuit.
         n_variables: usize,
     },
+    /// A variable that makes all of them too large together.
+    #[error("`{name}` is too large: all variables together have at most 2^24 words of 64 bits")]
+    VariableSize {
+        /// The variable.
+        name: String,
+    },
     /// Another number of indices than a variable has axes, or indices that are no integers.
     #[error("`{name}` takes {}, each an integer, not {given}", crate::gate::count(*expected, "index").replace("indexs", "indices"))]
     Indices {

@@ -11,6 +11,9 @@ use crate::classical::{
     VariableType,
 };
 
+/// Limit on the words of 64 bits that all variables of a circuit have together: 128 MiB.
+const MAX_WORDS: usize = 1 << 24;
+
 impl Circuit {
     /// The classical variables in order of declaration; a [`VariableId`] is a position in this
     /// list.
@@ -23,7 +26,9 @@ impl Circuit {
     ///
     /// # Errors
     /// [`CircuitError::DuplicateRegister`] if the name is taken,
-    /// [`CircuitError::Classical`] for a type that does not exist.
+    /// [`CircuitError::Classical`] for a type that does not exist,
+    /// [`CircuitError::VariableSize`] if all variables together have more than 2^24 words of 64
+    /// bits, 128 MiB.
     pub fn add_variable(
         &mut self,
         name: &str,
@@ -55,6 +60,11 @@ impl Circuit {
             return Err(CircuitError::DuplicateRegister { name: name.to_owned() });
         }
         ty.check()?;
+        let others = self.variables.iter().map(|variable| variable.ty.words());
+        let words = others.fold(ty.words(), usize::saturating_add);
+        if words > MAX_WORDS {
+            return Err(CircuitError::VariableSize { name: name.to_owned() });
+        }
         let id = VariableId::new(u32::try_from(self.variables.len()).unwrap_or(u32::MAX));
         self.variables.push(ClassicalVariable { name: name.to_owned(), ty, hidden });
         Ok(id)

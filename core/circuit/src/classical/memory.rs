@@ -75,8 +75,13 @@ impl VariableType {
         self.shape.iter().fold(1, |n, &size| n.saturating_mul(size as usize))
     }
 
+    /// The number of words of 64 bits.
+    pub(crate) fn words(&self) -> usize {
+        self.element_words().saturating_mul(self.n_elements())
+    }
+
     /// The number of words of 64 bits for one element.
-    fn words(&self) -> usize {
+    fn element_words(&self) -> usize {
         match self.scalar {
             ClassicalType::Float(_) => 1,
             ClassicalType::Complex(_) => 2,
@@ -115,9 +120,9 @@ impl MemoryLayout {
     /// Adds a variable of a type after all others.
     pub fn add(&mut self, ty: &VariableType) -> VariableId {
         let id = VariableId(u32::try_from(self.places.len()).unwrap_or(u32::MAX));
-        let words = ty.words();
+        let words = ty.element_words();
         self.places.push(VariablePlace { first: self.n_words, words, shape: ty.shape.clone() });
-        self.n_words += words.saturating_mul(ty.n_elements());
+        self.n_words = self.n_words.saturating_add(ty.words());
         id
     }
 
