@@ -169,6 +169,32 @@ fn circuits_that_branch_are_not_static() {
     }
 }
 
+/// The ends of a range have one type: a number that `uint[128]` has not makes it an `int[128]`.
+#[test]
+fn ranges_of_the_longest_integers_end() {
+    let long = ClassicalType::Int(IntType::unsigned(128));
+    let at = |value: u128| ClassicalExpr::constant(long, value);
+    let cases = [
+        ([(-3).into(), 1.into(), at(5)], 9),
+        ([(-3).into(), (-2).into(), at(5)], 0),
+        ([at(u128::MAX), (-1).into(), at(u128::MAX - 2)], 3),
+        ([at((1 << 127) - 1), 1.into(), at(1 << 127)], 2),
+        ([at(3), (-1).into(), 0.into()], 4),
+    ];
+    for (range, rounds) in cases {
+        let mut c = Circuit::new(1);
+        let [n, i] = ["n", "i"].map(|name| c.add_variable(name, long).unwrap());
+        c.for_loop(i, range, |c| {
+            let next = c.value_of(n)?.binary(Arithmetic::Add, 1)?;
+            c.store(n, next)
+        })
+        .unwrap();
+        let distribution = Simulator::new().distribution(&bound(&c), 4).unwrap();
+        let texts: Vec<String> = distribution.keys().map(|memory| memory.text(&c)).collect();
+        assert!(texts[0].starts_with(&format!("n={rounds} ")), "{rounds}: {texts:?}");
+    }
+}
+
 #[test]
 fn what_has_no_meaning_is_refused() {
     let mut c = Circuit::new(1);

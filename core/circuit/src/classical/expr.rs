@@ -145,6 +145,14 @@ impl ClassicalExpr {
         }
     }
 
+    /// The type of integers that two operands are converted to; `None` if one is no integer, or
+    /// both have no type.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn common_int(&self, other: &ClassicalExpr) -> Option<IntType> {
+        typing::common_int(self.typing(), other.typing())
+    }
+
     /// The value, if it is the same whatever is read.
     #[must_use]
     pub fn value(&self) -> Option<Word> {

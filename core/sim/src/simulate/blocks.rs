@@ -17,9 +17,7 @@ use super::{
 };
 use crate::{
     circuit::{Circuit, CircuitError, Condition, ForValues, Instruction, Operation},
-    classical::{
-        ClassicalExpr, ClassicalType, IntType, MAX_WIDTH, MemoryLayout, Relation, VariableId,
-    },
+    classical::{ClassicalExpr, IntType, MAX_WIDTH, MemoryLayout, Relation, VariableId},
 };
 
 /// Exit of a block, or of the whole.
@@ -250,12 +248,10 @@ fn bound_loop(
     let cells = [(); 3].map(|()| layout.add(&CELL.into()));
     let ty = circuit.value_of(variable)?.ty().unwrap_or(CELL);
     let in_cell = |expr: &ClassicalExpr| expr.clone().cast(CELL).map_err(CircuitError::from);
-    let is_long = |expr: &ClassicalExpr| match expr.ty() {
-        Some(ClassicalType::Int(ty)) => ty == IntType::unsigned(MAX_WIDTH),
-        ty => ty == Some(ClassicalType::Bits(MAX_WIDTH)),
-    };
     let is_longest = match values {
-        ForValues::Range { start, end, .. } => is_long(start) || is_long(end),
+        ForValues::Range { start, end, .. } => {
+            start.common_int(end) == Some(IntType::unsigned(MAX_WIDTH))
+        }
         ForValues::List(_) => false,
     };
     let values = match values {
