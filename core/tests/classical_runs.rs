@@ -119,7 +119,13 @@ fn parameters_decide() {
         assert_eq!(Simulator::new().distribution(&again, 4).unwrap(), distribution);
     }
     let missing = BoundCircuit::<Complex<f64>>::new(&c, &Values::<f64>(&[])).unwrap_err();
-    assert!(missing.to_string().contains("`a`") || missing.to_string().contains(" a"), "{missing}");
+    assert_eq!(missing.to_string(), "no value for a");
+    // Bound beforehand, too: the condition reads a number then.
+    for (value, is_one) in [(0.3, true), (0.2, false)] {
+        let fixed = c.bind(&[("a", value.into())]).unwrap();
+        let distribution = Simulator::new().distribution(&bound(&fixed), 4).unwrap();
+        assert!(distribution.keys().all(|memory| memory.get(0) == is_one), "{value}");
+    }
 }
 
 #[test]

@@ -93,7 +93,7 @@ impl Circuit {
     /// included, in steps of `step`; they are evaluated before the first round.
     ///
     /// ```
-    /// use ketgrad_core::{circuit::Circuit, classical::{Arithmetic, ClassicalType, IntType}};
+    /// use ketgrad_core::{circuit::Circuit, classical::{ClassicalType, IntType}};
     /// let mut c = Circuit::new(1);
     /// let i = c.hidden_variable("i", ClassicalType::Int(IntType::INT))?;
     /// c.for_loop(i, [1.into(), 1.into(), 10.into()], |c| c.h(0))?;

@@ -208,10 +208,13 @@ impl Circuit {
         out.instructions = self.instructions.clone();
         let to = Substituted(&angles);
         for instruction in &mut out.instructions {
-            let operation = instruction.operation.map_params(|a| to.angle(a));
-            instruction.operation = operation.renumbered(&to);
-            if let Some(condition) = &mut instruction.condition {
-                *condition = Arc::new(condition.renumbered(&to));
+            instruction.operation = instruction.operation.map_params(|a| to.angle(a));
+            // Conditions that read no parameter stay shared.
+            if instruction.reads_angles() {
+                instruction.operation = instruction.operation.renumbered(&to);
+                if let Some(condition) = &mut instruction.condition {
+                    *condition = Arc::new(condition.renumbered(&to));
+                }
             }
         }
         out.calls = self.calls.map_params(|a| a.substitute(|id| angles[id.index()].clone()));

@@ -409,6 +409,13 @@ impl Instruction {
         });
     }
 
+    /// Returns true if its condition or its expressions read angles over parameters.
+    pub(super) fn reads_angles(&self) -> bool {
+        let mut found = false;
+        self.for_each_read(&mut |place| found |= matches!(place, ReadPlace::Angle(_)));
+        found
+    }
+
     fn for_each_read(&self, f: &mut dyn FnMut(ReadPlace<'_>)) {
         if let Some(condition) = &self.condition {
             condition.for_each_place(f);
