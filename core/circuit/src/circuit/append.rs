@@ -6,8 +6,8 @@ use num_complex::Complex;
 use smallvec::SmallVec;
 
 use super::{
-    Circuit, CircuitError, Condition, Control, Instruction, Operand, Operation, UNITARY_TOLERANCE,
-    display::operation_name,
+    Circuit, CircuitError, Condition, Control, Instruction, IntoCondition, Operand, Operation,
+    UNITARY_TOLERANCE, display::operation_name,
 };
 use crate::{channel::Channel, gate::Gate, matrix::Matrix, param::Angle};
 
@@ -151,10 +151,10 @@ impl Circuit {
     /// The error of `body`, or if a bit does not exist. Nothing is appended then.
     pub fn when(
         &mut self,
-        condition: impl Into<Condition>,
+        condition: impl IntoCondition,
         body: impl FnOnce(&mut Circuit) -> Result<&mut Circuit, CircuitError>,
     ) -> Result<&mut Circuit, CircuitError> {
-        let condition = condition.into();
+        let condition = condition.into_condition()?;
         self.check_condition(&condition)?;
         let first = self.instructions.len();
         self.all_or_nothing(body)?;

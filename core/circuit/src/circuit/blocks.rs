@@ -7,10 +7,10 @@
 use std::{ops::Range, sync::Arc};
 
 use super::{
-    Circuit, CircuitError, Condition, ForHeader, ForValues, Instruction, Operation,
+    Circuit, CircuitError, Condition, ForHeader, ForValues, Instruction, IntoCondition, Operation,
     display::operation_name,
 };
-use crate::classical::{ClassicalExpr, ClassicalType, IntType, VariableId};
+use crate::classical::{ClassicalExpr, ClassicalType, IntType, PendingExpr, VariableId};
 
 /// A piece of a circuit, in the order of its text.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,10 +49,11 @@ impl Circuit {
     /// The error of `body`, or if a bit does not exist. Nothing is appended then.
     pub fn while_loop(
         &mut self,
-        condition: impl Into<Condition>,
+        condition: impl IntoCondition,
         body: impl FnOnce(&mut Circuit) -> Result<&mut Circuit, CircuitError>,
     ) -> Result<&mut Circuit, CircuitError> {
-        self.block_of(Operation::While { body: 0 }, Some(condition.into()), body)
+        let condition = condition.into_condition()?;
+        self.block_of(Operation::While { body: 0 }, Some(condition), body)
     }
 
     /// Appends the instructions of `then` as a block that runs if the condition holds, and those of
@@ -73,11 +74,11 @@ impl Circuit {
     /// The error of a body, or if a bit or a variable does not exist. Nothing is appended then.
     pub fn if_else(
         &mut self,
-        condition: impl Into<Condition>,
+        condition: impl IntoCondition,
         then: impl FnOnce(&mut Circuit) -> Result<&mut Circuit, CircuitError>,
         otherwise: impl FnOnce(&mut Circuit) -> Result<&mut Circuit, CircuitError>,
     ) -> Result<&mut Circuit, CircuitError> {
-        let condition = condition.into();
+        let condition = condition.into_condition()?;
         self.all_or_nothing(|circuit| {
             circuit.block_of(Operation::If { body: 0 }, Some(condition), then)?;
             let at = circuit.instructions.len();
@@ -106,13 +107,41 @@ impl Circuit {
     /// type. Nothing is appended then.
     pub fn for_loop(
         &mut self,
-        variable: VariableId,
+        variable: impl Into<VariableId>,
         [start, step, end]: [ClassicalExpr; 3],
         body: impl FnOnce(&mut Circuit) -> Result<&mut Circuit, CircuitError>,
     ) -> Result<&mut Circuit, CircuitError> {
+        let variable = variable.into();
         let values = ForValues::Range { start, step, end };
         let over = Arc::new(ForHeader { variable, values });
         self.block_of(Operation::For { over, body: 0 }, None, body)
+    }
+
+    /// Appends the instructions of `body` as a loop over the integers from `start` to `end`, both
+    /// included, as [`Circuit::for_loop`] does with steps of 1.
+    ///
+    /// ```
+    /// use ketgrad_core::{circuit::Circuit, classical::{ClassicalType, IntType}};
+    /// let mut c = Circuit::new(1);
+    /// let [n, k] = ["n", "k"].map(|name| c.add_variable(name, ClassicalType::Int(IntType::INT)));
+    /// let (n, k) = (c.scalar(n?)?, c.scalar(k?)?);
+    /// c.for_range(k, 1, n - 1, |c| c.rx(0, k * 0.5))?;
+    /// assert_eq!(c.to_string(), "for k in [1:n - 1] {\n  rx(k * 0.5) q[0]\n}\n");
+    /// # Ok::<(), ketgrad_core::circuit::CircuitError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Circuit::for_loop`], and [`CircuitError::Classical`] for a formula without a
+    /// meaning.
+    pub fn for_range(
+        &mut self,
+        variable: impl Into<VariableId>,
+        start: impl Into<PendingExpr>,
+        end: impl Into<PendingExpr>,
+        body: impl FnOnce(&mut Circuit) -> Result<&mut Circuit, CircuitError>,
+    ) -> Result<&mut Circuit, CircuitError> {
+        let (start, end) = (start.into().into_result()?, end.into().into_result()?);
+        self.for_loop(variable, [start, 1.into(), end], body)
     }
 
     /// Appends the instructions of `body` as a loop over some values; each is evaluated when its
@@ -153,11 +182,12 @@ impl Circuit {
     /// is appended then.
     pub fn switch(
         &mut self,
-        subject: ClassicalExpr,
+        subject: impl Into<PendingExpr>,
         cases: impl for<'s, 'c> FnOnce(
             &'s mut SwitchCases<'c>,
         ) -> Result<&'s mut SwitchCases<'c>, CircuitError>,
     ) -> Result<&mut Circuit, CircuitError> {
+        let subject = subject.into().into_result()?;
         let ty = match subject.ty() {
             Some(ClassicalType::Int(ty)) => ty,
             None => IntType::INT,

@@ -4,7 +4,8 @@ use std::{fmt, sync::Arc};
 
 use super::{BitRange, CircuitError};
 use crate::classical::{
-    CircuitNames, ClassicalExpr, PlaceNames, ReadMemory, ReadPlace, Relation, Renumber, VariableId,
+    CircuitNames, ClassicalExpr, PendingExpr, PlaceNames, ReadMemory, ReadPlace, Relation,
+    Renumber, ScalarVariable, VariableId,
 };
 
 /// A condition on the classical bits of a circuit, which are numbered over all registers.
@@ -111,6 +112,30 @@ impl Condition {
         }
     }
 
+    /// Returns the condition that holds where this one does not, without [`Condition::Not`].
+    ///
+    /// ```
+    /// use ketgrad_core::circuit::{Condition, Relation};
+    /// let low = Condition::compare(&[0, 1], Relation::Less, 2)?;
+    /// let both = Condition::Bit { bit: 2, value: true }.and(low);
+    /// assert_eq!(both.negated().to_string(), "(c[2] == 0) || ({c[1], c[0]} >= 0b10)");
+    /// # Ok::<(), ketgrad_core::circuit::CircuitError>(())
+    /// ```
+    #[must_use]
+    pub fn negated(self) -> Condition {
+        let each = |list: Vec<Condition>| list.into_iter().map(Condition::negated).collect();
+        match self {
+            Condition::Bit { bit, value } => Condition::Bit { bit, value: !value },
+            Condition::Compare { bits, relation, value } => {
+                Condition::Compare { bits, relation: relation.negated(), value }
+            }
+            Condition::Not(inner) => *inner,
+            Condition::All(all) => Condition::Any(each(all)),
+            Condition::Any(any) => Condition::All(each(any)),
+            Condition::Expr(expr) => Condition::Expr(Arc::new(Arc::unwrap_or_clone(expr).not())),
+        }
+    }
+
     /// Calls `f` with every bit that is read.
     pub fn for_each_bit(&self, f: &mut dyn FnMut(u32)) {
         self.for_each_place(&mut |place| {
@@ -163,6 +188,35 @@ impl Condition {
 impl From<ClassicalExpr> for Condition {
     fn from(expr: ClassicalExpr) -> Condition {
         Condition::Expr(Arc::new(expr.truth()))
+    }
+}
+
+/// The truth value of a variable.
+impl From<ScalarVariable> for Condition {
+    fn from(variable: ScalarVariable) -> Condition {
+        ClassicalExpr::from(variable).into()
+    }
+}
+
+/// What becomes a condition: anything that a [`Condition`] is made of, or a formula.
+pub trait IntoCondition {
+    /// Returns the condition.
+    ///
+    /// # Errors
+    /// [`CircuitError::Classical`] for a formula without a meaning.
+    fn into_condition(self) -> Result<Condition, CircuitError>;
+}
+
+impl<T: Into<Condition>> IntoCondition for T {
+    fn into_condition(self) -> Result<Condition, CircuitError> {
+        Ok(self.into())
+    }
+}
+
+/// The truth value of the formula.
+impl IntoCondition for PendingExpr {
+    fn into_condition(self) -> Result<Condition, CircuitError> {
+        Ok(self.into_result()?.into())
     }
 }
 

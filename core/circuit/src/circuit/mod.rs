@@ -43,7 +43,7 @@ pub use blocks::{Part, SwitchCases};
 pub use calls::CallRecord;
 pub use calls::{GateDefinition, NamedCall};
 pub use compact::Compact;
-pub use condition::Condition;
+pub use condition::{Condition, IntoCondition};
 pub use delay::DelayLength;
 #[doc(hidden)]
 pub use display::case_text;

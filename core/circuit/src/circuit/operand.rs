@@ -20,6 +20,7 @@
 use std::{iter, ops};
 
 use super::CircuitError;
+use crate::classical::{ClassicalExpr, ClassicalOperand, PendingExpr};
 
 /// Numbers of an operand.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -186,3 +187,14 @@ impl Operand for BitRange {
         self.range().numbers(n)
     }
 }
+
+/// The number in the bits: a bit string.
+impl From<BitRange> for PendingExpr {
+    fn from(bits: BitRange) -> PendingExpr {
+        // A circuit numbers its bits with 32 bits.
+        let bits = bits.range().map(|bit| u32::try_from(bit).unwrap_or(u32::MAX));
+        PendingExpr::new(ClassicalExpr::bits(&bits.collect::<Vec<_>>()))
+    }
+}
+
+impl ClassicalOperand for BitRange {}

@@ -7,8 +7,8 @@ use super::{
     Operation,
 };
 use crate::classical::{
-    ClassicalExpr, ClassicalType, ClassicalVariable, IntType, MAX_WIDTH, ReadPlace, VariableId,
-    VariableType,
+    ClassicalExpr, ClassicalType, ClassicalVariable, IntType, MAX_WIDTH, PendingExpr, ReadPlace,
+    ScalarVariable, VariableId, VariableType,
 };
 
 /// Limit on the words of 64 bits that all variables of a circuit have together: 128 MiB.
@@ -86,6 +86,14 @@ impl Circuit {
         Ok(ClassicalExpr::variable(id, ty))
     }
 
+    /// Returns a variable with its type, for formulas: see [`PendingExpr`].
+    ///
+    /// # Errors
+    /// Those of [`Circuit::value_of`].
+    pub fn scalar(&self, id: VariableId) -> Result<ScalarVariable, CircuitError> {
+        Ok(ScalarVariable::new(id, self.scalar_type(id, 0)?))
+    }
+
     /// The element of an array at an index for each axis, negative ones counting from the end; 0
     /// outside of it.
     ///
@@ -143,11 +151,13 @@ impl Circuit {
     /// converted to its type or reads what does not exist.
     pub fn store(
         &mut self,
-        id: VariableId,
-        value: impl Into<ClassicalExpr>,
+        id: impl Into<VariableId>,
+        value: impl Into<PendingExpr>,
     ) -> Result<&mut Circuit, CircuitError> {
+        let id = id.into();
         let ty = self.scalar_type(id, 0)?;
-        self.assignment(ClassicalTarget::Variable(id), value.into().assigned_to(ty)?)
+        let value = value.into().into_result()?.assigned_to(ty)?;
+        self.assignment(ClassicalTarget::Variable(id), value)
     }
 
     /// Assigns to an element of an array; outside of it nothing is written.
@@ -158,13 +168,16 @@ impl Circuit {
         &mut self,
         id: VariableId,
         indices: impl IntoIterator<Item = ClassicalExpr>,
-        value: impl Into<ClassicalExpr>,
+        value: impl Into<PendingExpr>,
     ) -> Result<&mut Circuit, CircuitError> {
         let indices: Vec<ClassicalExpr> = indices.into_iter().collect();
         let ty = self.scalar_type(id, indices.len())?;
         let indices = indices.into_iter().map(|index| self.index(index, id));
         let indices = indices.collect::<Result<Vec<_>, _>>()?;
-        self.assignment(ClassicalTarget::Element(id, indices), value.into().assigned_to(ty)?)
+        self.assignment(
+            ClassicalTarget::Element(id, indices),
+            value.into().into_result()?.assigned_to(ty)?,
+        )
     }
 
     /// Assigns the bits of a value to classical bits, as many as there are.
@@ -174,12 +187,12 @@ impl Circuit {
     pub fn store_bits(
         &mut self,
         bits: BitRange,
-        value: impl Into<ClassicalExpr>,
+        value: impl Into<PendingExpr>,
     ) -> Result<&mut Circuit, CircuitError> {
         let bits = bits.range().map(|bit| u32::try_from(bit).map_err(|_| self.no_such_bit(bit)));
         let bits: Box<[u32]> = bits.collect::<Result<_, _>>()?;
         let ty = ClassicalType::Bits(u32::try_from(bits.len()).unwrap_or(u32::MAX));
-        self.assignment(ClassicalTarget::Bits(bits), value.into().assigned_to(ty)?)
+        self.assignment(ClassicalTarget::Bits(bits), value.into().into_result()?.assigned_to(ty)?)
     }
 
     /// Assigns to one of some classical bits, by its index, negative ones counting from the end;
@@ -191,12 +204,12 @@ impl Circuit {
         &mut self,
         bits: &[u32],
         index: ClassicalExpr,
-        value: impl Into<ClassicalExpr>,
+        value: impl Into<PendingExpr>,
     ) -> Result<&mut Circuit, CircuitError> {
         let expected = ClassicalType::Int(IntType::signed(MAX_WIDTH));
         let wrong = CircuitError::AssignedType { given: given_type(index.ty()), expected };
         let target = ClassicalTarget::BitAt(bits.into(), index.into_index().ok_or(wrong)?);
-        self.assignment(target, value.into().assigned_to(ClassicalType::Bits(1))?)
+        self.assignment(target, value.into().into_result()?.assigned_to(ClassicalType::Bits(1))?)
     }
 
     fn assignment(

@@ -48,6 +48,7 @@ mod evaluate;
 mod expr;
 mod memory;
 mod operator;
+mod pending;
 mod relation;
 mod text;
 mod types;
@@ -61,6 +62,7 @@ pub(crate) use expr::{ReadPlace, Renumber};
 pub use memory::MemoryReader;
 pub use memory::{ClassicalMemory, ClassicalVariable, MemoryLayout, VariableId, VariableType};
 pub use operator::{Arithmetic, ClassicalFunction};
+pub use pending::{ClassicalOperand, PendingExpr, ScalarVariable};
 pub use relation::Relation;
 pub(crate) use text::CircuitNames;
 #[doc(hidden)]

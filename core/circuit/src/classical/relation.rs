@@ -24,6 +24,19 @@ impl Relation {
         }
     }
 
+    /// Returns the relation that holds of two numbers where this one does not.
+    #[must_use]
+    pub fn negated(self) -> Relation {
+        match self {
+            Relation::Equal => Relation::NotEqual,
+            Relation::NotEqual => Relation::Equal,
+            Relation::Less => Relation::GreaterEqual,
+            Relation::LessEqual => Relation::Greater,
+            Relation::Greater => Relation::LessEqual,
+            Relation::GreaterEqual => Relation::Less,
+        }
+    }
+
     /// The operator.
     #[doc(hidden)]
     #[must_use]
