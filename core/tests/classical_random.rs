@@ -819,12 +819,18 @@ impl Run<'_> {
                 }
             }
             Statement::For(k, range, body) => {
-                let whole = |expr| self.memory.value(expr).unwrap().whole().unwrap() as i128;
-                let [start, step, end] = range.each_ref().map(whole);
+                let [start, step, end] = range.each_ref().map(|e| self.memory.value(e).unwrap());
+                // The longest integers are as many as those with a sign, 2^127 higher.
+                let is_longest = common(start, end) == Some(Uint(128));
+                let up = if is_longest { 1 << 127 } else { 0 };
+                let whole = |value: Value| value.whole().unwrap();
+                let [start, end] = [start, end].map(|value| (whole(value) ^ up) as i128);
+                let step = whole(step) as i128;
                 let mut next = Some(start).filter(|_| step != 0);
                 while let Some(x) = next.filter(|&x| if step > 0 { x <= end } else { x >= end }) {
                     let cells = &mut self.memory.variables[*k];
-                    cells.words[0] = convert(Literal(x), cells.ty).unwrap().word();
+                    let value = Literal((x as u128 ^ up) as i128);
+                    cells.words[0] = convert(value, cells.ty).unwrap().word();
                     if let Some(flow) = self.round(body) {
                         return flow;
                     }
