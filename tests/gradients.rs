@@ -6,7 +6,7 @@ use std::f64::consts::PI;
 use ketgrad_core::{
     ansatz,
     circuit::{Circuit, Condition},
-    classical::{Arithmetic, ClassicalExpr, ClassicalType, IntType},
+    classical::{Arithmetic, ClassicalExpr, ClassicalOperand, ClassicalType, IntType},
     exec::{Datum, Derivatives},
     gate::{Gate, GateKind},
     hybrid::{Circuits, Expectation, HybridError, Method, Observable},
@@ -15,7 +15,7 @@ use ketgrad_core::{
     param::{Angle, ElementaryFunction, ParamExpr, Q, Step, Values},
     plan::{Fast, Plan, PlanOptions},
     problem::Mapping,
-    simulate::{BoundCircuit, Simulator},
+    simulate::{BoundCircuit, Shots, Simulator},
     state::StateVector,
     text,
 };
@@ -1228,4 +1228,70 @@ fn classical_variables_have_derivatives() {
     let energy = Expectation::new(branches, [z]).unwrap();
     assert_eq!(energy.methods(), [Method::Forward, Method::Shift, Method::Difference]);
     assert!(energy.check(&[0.7, 1.9]).unwrap().agree);
+}
+
+#[test]
+fn angles_computed_when_gates_run_have_derivatives() {
+    // A measured bit of probability s = sin^2(a/2) decides an angle t, 0.6 or 1.7: RX(t + b) after
+    // RX(b) by controls, beside an angle that is computed in the same gate.
+    let circuit = |through: bool| {
+        let mut circuit = Circuit::new(2);
+        let (a, b) = (circuit.param("a"), circuit.param("b"));
+        circuit.add_register("c", 1).unwrap();
+        let t = circuit.hidden_variable("t", ClassicalType::FLOAT).unwrap();
+        let t = circuit.scalar(t).unwrap();
+        let one = Condition::Bit { bit: 0, value: true };
+        circuit.ry(0, &a).unwrap().measure(0, 0).unwrap();
+        circuit.if_else(one, |c| c.store(t, 1.7), |c| c.store(t, 0.6)).unwrap();
+        if through {
+            circuit.store(t, t + ClassicalExpr::angle(&b)).unwrap().rx(1, t).unwrap();
+        } else {
+            circuit.rx(1, t).unwrap().rx(1, &b).unwrap();
+        }
+        circuit
+    };
+    let z = "Z1".parse::<PauliSum>().unwrap();
+    let of = |circuit| Expectation::new(circuit, [z.clone()]).unwrap();
+    let (a, b) = (0.9f64, 0.4f64);
+    let s = (a / 2.0).sin().powi(2);
+    let expected = [
+        ((1.7 + b).cos() - (0.6 + b).cos()) * a.sin() / 2.0,
+        -(1.0 - s) * (0.6 + b).sin() - s * (1.7 + b).sin(),
+    ];
+    let seen = of(circuit(false));
+    assert_eq!(seen.methods(), [Method::Forward, Method::Shift, Method::Difference]);
+    for method in seen.methods() {
+        let (_, gradient) = seen.gradient_by(method, &[a, b]).unwrap();
+        assert!(close(&gradient, &expected, 1e-8), "{method:?}: {gradient:?} {expected:?}");
+    }
+    assert!(seen.check(&[a, b]).unwrap().agree);
+    assert!(matches!(seen.value_and_gradient(&[a, b]), Err(HybridError::Dynamic)));
+    // Through a variable there are differences, and the others say why they have none.
+    let unseen = of(circuit(true));
+    assert_eq!(unseen.methods(), [Method::Difference]);
+    let (_, gradient) = unseen.gradient_by(Method::Difference, &[a, b]).unwrap();
+    assert!(close(&gradient, &expected, 1e-8), "{gradient:?} {expected:?}");
+    let why = "the angle of a gate is computed from b when the gate runs, and classical values carry no derivatives: \
+               give b a plain number, or use differences (`Method::Difference`)";
+    for method in [Method::Forward, Method::Shift] {
+        assert_eq!(unseen.gradient_by(method, &[a, b]).unwrap_err().to_string(), why, "{method:?}");
+        assert!(unseen.jacobian_by(method, &[a, b]).is_err(), "{method:?}");
+    }
+    let shots = Shots::new(100, 3);
+    assert!(unseen.measure_gradient(&[a, b], shots).is_err());
+
+    // Controlled gates of all frequencies with a parameter beside what is computed.
+    let mut beside = Circuit::new(3);
+    let (a, b) = (beside.param("a"), beside.param("b"));
+    beside.add_register("c", 1).unwrap();
+    let t = beside.hidden_variable("t", ClassicalType::FLOAT).unwrap();
+    let t = beside.scalar(t).unwrap();
+    let bit = ClassicalExpr::bits(&[0]).unwrap().cast_to(ClassicalType::Int(IntType::INT));
+    beside.ry(0, &a).unwrap().measure(0, 0).unwrap().store(t, 0.3 + bit).unwrap().h(1..).unwrap();
+    beside.under(1, true, |c| c.u3(2, &a, t, &b)?.u2(2, &b, t * 2)).unwrap();
+    beside.u(2, t, &b, 0.5).unwrap().r(1, t, &a).unwrap().cu(1, 2, &b, 0.2, &a, t).unwrap();
+    let beside = Expectation::new(beside, ["X1 Z2".parse::<PauliSum>().unwrap()]).unwrap();
+    assert_eq!(beside.methods(), [Method::Forward, Method::Shift, Method::Difference]);
+    let report = beside.check(&[0.9, 0.4]).unwrap();
+    assert!(report.agree, "{report:?}");
 }

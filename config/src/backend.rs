@@ -78,7 +78,7 @@ fn note_faults(plugins: &Plugins, n_qubits: usize, gates: usize, terminal: &Term
 
 /// Returns the number of gates of a circuit.
 fn gates(circuit: &Circuit) -> usize {
-    circuit.instructions().iter().filter(|i| i.operation.is_gate()).count()
+    circuit.instructions().iter().filter(|i| i.operation.applies_gate()).count()
 }
 
 /// Returns true if the states of a circuit stay on a device, so that none is in the host's memory.

@@ -1,7 +1,8 @@
 //! Random circuits with variables, expressions, assignments and blocks, against an interpreter that
 //! goes through the statements one by one and shares nothing with the library.
 //!
-//! Qubits hold 0 or 1 throughout: what is random is a coin, `reset q; h q; measure q -> bit`. So
+//! Gates turn qubits by angles that are expressions, whole half turns where that shows. So qubits
+//! hold 0 or 1 throughout: what is random is a coin, `reset q; h q; measure q -> bit`. So
 //! the interpreter takes every sequence of coins in turn, and has the exact distribution of all
 //! bits and variables at the end.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
@@ -15,6 +16,7 @@ use ketgrad_core::{
     circuit::{Operation, Relation},
     classical::{Arithmetic, ClassicalExpr, ClassicalFunction, ClassicalType, FloatType, IntType},
     classical::{ClassicalMemory, MemoryLayout, VariableId, VariableType},
+    gate::GateKind,
     param::Values,
     scalar::Real,
     simulate::{BoundCircuit, Simulator},
@@ -671,6 +673,15 @@ enum Test {
     Any(Vec<Test>),
 }
 
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Axis {
+    X,
+    Y,
+    Z,
+    /// Z with another phase.
+    Phase,
+}
+
 #[derive(Clone, Debug)]
 enum Statement {
     Assign(usize, Expr),
@@ -682,6 +693,9 @@ enum Statement {
     Y(usize),
     /// X if the control has the value.
     Cx(usize, bool, usize),
+    /// A rotation of a qubit by an angle that is computed, where the control has the value: half
+    /// turns about an axis that is not Z.
+    Turn(Axis, Option<(usize, bool)>, usize, Expr),
     Reset(usize),
     Measure(usize, usize),
     Coin(usize, usize),
@@ -800,6 +814,18 @@ impl Run<'_> {
             Statement::X(q) | Statement::Y(q) => self.qubits[*q] ^= true,
             Statement::Cx(control, value, q) => {
                 self.qubits[*q] ^= self.qubits[*control] == *value;
+            }
+            Statement::Turn(axis, control, q, angle) => {
+                let acts = control.is_none_or(|(control, value)| self.qubits[control] == value);
+                let half_turns = match self.memory.value(angle).unwrap() {
+                    Of(Angle(n), parts) => parts as f64 / 2f64.powi(n as i32 - 1),
+                    // As many radians, about an axis that changes no 0 or 1.
+                    _ => 0.0,
+                };
+                if acts && matches!(axis, Axis::X | Axis::Y) {
+                    assert_eq!(half_turns.fract(), 0.0, "{angle:?}");
+                    self.qubits[*q] ^= half_turns == 1.0;
+                }
             }
             Statement::Reset(q) => self.qubits[*q] = false,
             Statement::Measure(q, bit) => self.memory.bits[*bit] = self.qubits[*q],
@@ -1045,6 +1071,16 @@ fn append_one<'c>(c: &'c mut Circuit, statement: &Statement) -> Built<'c> {
         Statement::X(q) => c.x(*q),
         Statement::Y(q) => c.y(*q),
         Statement::Cx(control, value, q) => c.under(*control, *value, |c| c.x(*q)),
+        Statement::Turn(axis, control, q, angle) => {
+            let kind = match axis {
+                Axis::X => GateKind::RX,
+                Axis::Y => GateKind::RY,
+                Axis::Z => GateKind::RZ,
+                Axis::Phase => GateKind::P,
+            };
+            let angle = library_expr(c, angle)?;
+            c.gate_of(kind, [angle.into()], &[*q], control.as_slice())
+        }
         Statement::Reset(q) => c.reset(*q),
         Statement::Measure(q, bit) => c.measure(*q, *bit),
         Statement::Coin(q, bit) => c.reset(*q)?.h(*q)?.measure(*q, *bit),
@@ -1385,10 +1421,34 @@ impl Generator {
 
     fn gate(&mut self) -> Statement {
         let (q, p) = (self.rng.below(N_QUBITS), 1 + self.rng.below(N_QUBITS - 1));
-        match self.rng.below(4) {
+        match self.rng.below(6) {
             0 => Statement::Y(q),
             1 => Statement::Cx((q + p) % N_QUBITS, self.rng.flag(), q),
+            2 | 3 => {
+                let control = self.rng.flag().then(|| ((q + p) % N_QUBITS, self.rng.flag()));
+                let axis = self.rng.of(&[Axis::X, Axis::X, Axis::Y, Axis::Z, Axis::Phase]);
+                Statement::Turn(axis, control, q, self.angle(axis))
+            }
             _ => Statement::X(q),
+        }
+    }
+
+    /// The angle of a rotation: half turns about an axis that is not Z.
+    fn angle(&mut self, axis: Axis) -> Expr {
+        let times = |angle: Expr, number: Expr| {
+            Expr::Binary(Op::Plain(Arithmetic::Mul), Box::new([angle, number]))
+        };
+        let some = Box::new(self.expr(2));
+        let angle = match (axis, self.rng.flag()) {
+            (Axis::X | Axis::Y, true) => Expr::Cast(Angle(1), some),
+            (Axis::X | Axis::Y, false) => times(Expr::Constant(Of(Angle(8), 128)), *some),
+            (_, true) => Expr::Cast(Angle(1 + self.rng.below(70) as u32), some),
+            (_, false) => Expr::Cast(Int(40), some),
+        };
+        let is_angle = |value: Value| matches!(value.ty(), Some(Angle(_) | Int(_)));
+        match self.memory.value(&angle).is_some_and(is_angle) {
+            true => angle,
+            false => Expr::Constant(Of(Angle(4), 8)),
         }
     }
 

@@ -9,10 +9,11 @@ use ketgrad_core::{
         Instruction, Operation,
     },
     classical::{
-        Arithmetic, ClassicalExpr, ClassicalType, IntType, Relation, VariableId, VariableType,
+        Arithmetic, ClassicalExpr, ClassicalOperand, ClassicalType, IntType, Relation, VariableId,
+        VariableType,
     },
     draw,
-    param::Values,
+    param::{Q, Values},
     print::{self, PrintError},
     qasm::{self, QasmOptions},
     simulate::{BoundCircuit, Simulator},
@@ -259,6 +260,13 @@ fn openqasm_2_says_what_it_has_not() {
         classical("blocks of instructions")
     );
     assert_eq!(construct(|c| c.end_run()), classical("`end`"));
+    assert_eq!(
+        construct(|c| {
+            let t = c.hidden_variable("t", ClassicalType::FLOAT)?;
+            c.rx(0, c.scalar(t)?)
+        }),
+        classical("angles that are computed when a gate runs")
+    );
     assert_eq!(construct(|c| c.while_loop(ONE, |c| c.x(0))), PrintError::Loop);
 }
 
@@ -275,4 +283,45 @@ fn pictures_show_blocks_on_the_lines_that_they_use() {
     for other in [draw::svg(&c, None), draw::latex(&c, None)] {
         assert!(other.contains("else"), "{other}");
     }
+}
+
+/// Angles that are computed when gates run.
+#[test]
+fn computed_angles_are_written_as_expressions() {
+    let (mut c, b, _) = results();
+    let t = c.hidden_variable("turn", ClassicalType::FLOAT).unwrap();
+    let a = c.hidden_variable("a", ClassicalType::Angle(4)).unwrap();
+    let n = c.hidden_variable("n", BYTE).unwrap();
+    let [t, a, n] = [t, a, n].map(|id| c.scalar(id).unwrap());
+    coin(&mut c).unwrap();
+    c.if_else(b.equals(1), |c| c.store(t, 0.75)?.store(a, 1.5)?.store(n, 3), |c| c.store(t, -2.5))
+        .unwrap();
+    c.rx(1, -t / 2).unwrap().rz(1, a).unwrap().ry(1, n).unwrap();
+    // U shows its phase under a control, and the others have definitions.
+    c.under(0, true, |c| c.u(1, t * 3, 0.5, a)).unwrap().rxx(0, 1, t).unwrap();
+    c.under(0, false, |c| c.r(1, t, 0.5)).unwrap().undo(|c| c.rx(1, a)).unwrap();
+    c.when(n.less_than(2), |c| c.p(1, t)).unwrap().measure(1, 1).unwrap();
+    let text = text_that_means_the_same(&c);
+    let gates = r#"rx(-turn / 2.0) q[1];
+rz(a) q[1];
+ry(float[64](n)) q[1];
+cu(turn * 3.0, 0.5, a, turn * 3.0 * 0.5) q[0], q[1];
+rxx(turn) q[0], q[1];
+negctrl @ r_1(turn, 0.5) q[0], q[1];
+rx(-float[64](a)) q[1];
+if (n < 2) { p(turn) q[1]; }
+b[1] = measure q[1];
+"#;
+    assert!(text.ends_with(gates), "{text}");
+    // A parameter in one is an input.
+    let (mut c, ..) = results();
+    let theta = c.param("theta");
+    let t = c.add_variable("turn", ClassicalType::FLOAT).unwrap();
+    let t = c.scalar(t).unwrap();
+    c.u3(0, &theta, t + ClassicalExpr::angle(theta.clone() * Q::from(2)), 0.0).unwrap();
+    let text = print::to_qasm3(&c).unwrap();
+    assert!(
+        text.ends_with("float[64] turn = 0.0;\nu3(theta, turn + (2*theta), 0) q[0];\n"),
+        "{text}"
+    );
 }

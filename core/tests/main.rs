@@ -74,6 +74,7 @@ mod qasm_tools;
 mod qasm_types;
 mod random_numbers;
 mod reference;
+mod runtime_gates;
 mod scalar_complex;
 mod scalar_derivatives;
 mod scalar_laws;

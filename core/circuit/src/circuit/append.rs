@@ -269,7 +269,7 @@ impl Circuit {
         let first = self.instructions.len();
         self.all_or_nothing(|circuit| {
             body(circuit)?;
-            if circuit.instructions[first..].iter().any(|i| !i.operation.is_unitary()) {
+            if circuit.instructions[first..].iter().any(|i| !i.operation.is_invertible()) {
                 return Err(CircuitError::NotUnitary { what });
             }
             edit(circuit, first)
@@ -339,6 +339,10 @@ impl Circuit {
                 if given != expected {
                     return Err(CircuitError::Targets { gate: gate.to_string(), given, expected });
                 }
+            }
+            Operation::RuntimeGate(gate) if given != gate.kind().n_qubits() => {
+                let (gate, expected) = (operation_name(instruction), gate.kind().n_qubits());
+                return Err(CircuitError::Targets { gate, given, expected });
             }
             Operation::PauliRotation(rotation) if given != rotation.letters().len() => {
                 let (gate, expected) = (operation_name(instruction), rotation.letters().len());

@@ -7,22 +7,30 @@ use super::{
 };
 use crate::{
     classical::{CircuitNames, ClassicalExpr, PlaceNames, VariableId},
-    gate::NAMED_GATES,
+    gate::{GateKind, NAMED_GATES},
     param::Angle,
 };
 
+/// Returns the name of a gate with its controls, if they have one together.
+fn named_gate(kind: GateKind, instruction: &Instruction) -> Option<&'static str> {
+    let n = instruction.controls.len();
+    let plain = instruction.controls.iter().all(|c| c.value);
+    let named = NAMED_GATES.iter().find(|g| g.kind == kind && g.n_controls == n);
+    named.filter(|_| plain).map(|named| named.name)
+}
+
 /// `cx` for X under one control of value 1; `c2-ecr` where controls have no common name.
-pub(super) fn operation_name(instruction: &Instruction) -> String {
+#[must_use]
+pub fn operation_name(instruction: &Instruction) -> String {
     let base = match &instruction.operation {
-        Operation::Gate(gate) => {
-            let n = instruction.controls.len();
-            let plain = instruction.controls.iter().all(|c| c.value);
-            let named = NAMED_GATES.iter().find(|g| g.kind == gate.kind() && g.n_controls == n);
-            if let (true, Some(named)) = (plain, named) {
-                return named.name.to_owned();
-            }
-            gate.kind().name()
-        }
+        Operation::Gate(gate) => match named_gate(gate.kind(), instruction) {
+            Some(named) => return named.to_owned(),
+            None => gate.kind().name(),
+        },
+        Operation::RuntimeGate(gate) => match named_gate(gate.kind(), instruction) {
+            Some(named) => return named.to_owned(),
+            None => gate.kind().name(),
+        },
         Operation::PauliRotation(_) => "pauli_rotation",
         Operation::Unitary(_) => "unitary",
         Operation::Measure { .. } => "measure",
@@ -88,7 +96,7 @@ impl fmt::Display for Circuit {
 }
 
 /// Names of the classical places of a circuit.
-struct Names<'a>(&'a Circuit);
+pub(super) struct Names<'a>(pub(super) &'a Circuit);
 
 impl PlaceNames for Names<'_> {
     fn bit(&self, bit: u32) -> String {
@@ -201,7 +209,11 @@ fn write(circuit: &Circuit, instruction: &Instruction, f: &mut fmt::Formatter<'_
     }
     let params = instruction.operation.params();
     if !params.is_empty() {
-        let params: Vec<String> = params.iter().map(|a| circuit.angle_text(a)).collect();
+        let text = |(k, angle): (usize, &Angle)| match &instruction.operation {
+            Operation::RuntimeGate(gate) => circuit.runtime_angle_text(gate, k),
+            _ => circuit.angle_text(angle),
+        };
+        let params: Vec<String> = params.iter().enumerate().map(text).collect();
         write!(f, "({})", params.join(", "))?;
     }
     let controls = instruction.controls.iter().map(|c| (if c.value { "" } else { "!" }, c.qubit));

@@ -234,7 +234,11 @@ impl Circuit {
     }
 
     fn need_unitary(&self, what: &'static str) -> Result<(), CircuitError> {
-        if self.is_unitary() { Ok(()) } else { Err(CircuitError::NotUnitary { what }) }
+        let is_invertible = |i: &Instruction| i.condition.is_none() && i.operation.is_invertible();
+        match self.instructions.iter().all(is_invertible) {
+            true => Ok(()),
+            false => Err(CircuitError::NotUnitary { what }),
+        }
     }
 }
 

@@ -78,6 +78,25 @@ pub enum CircuitError {
         /// Its type.
         given: ClassicalType,
     },
+    /// An angle that is NaN or infinite when its gate runs.
+    #[error("the angle {angle} of {gate} is {value} when the gate runs")]
+    RuntimeAngle {
+        /// The gate.
+        gate: String,
+        /// The angle.
+        angle: String,
+        /// Its value.
+        value: f64,
+    },
+    /// A derivative through an angle that is computed when its gate runs.
+    #[error(
+        "the angle of a gate is computed from {text} when the gate runs, and classical values carry no derivatives: \
+         give {text} a plain number, or use differences (`Method::Difference`)"
+    )]
+    RuntimeDerivative {
+        /// The angle over parameters that is read.
+        text: String,
+    },
     /// A classical expression that reads a parameter without a number.
     #[error("a classical expression reads {text}, which is not a number here: give it a value")]
     NotANumber {

@@ -163,7 +163,7 @@ impl CircuitFacts {
                 return None;
             }
             Operation::Channel(channel) if does_nothing(channel) => return None,
-            operation if operation.is_gate() => {
+            operation if operation.applies_gate() => {
                 if left.controls.iter().any(|c| c.value && self.is_fresh(c.qubit)) {
                     return None;
                 }

@@ -5,7 +5,7 @@ use std::{borrow::Cow, sync::Arc};
 use num_complex::Complex;
 use smallvec::SmallVec;
 
-use super::{Condition, DelayLength, PauliRotation, ReadoutBitList};
+use super::{Condition, DelayLength, PauliRotation, ReadoutBitList, RuntimeGate};
 use crate::{
     channel::Channel,
     classical::{ClassicalExpr, ReadPlace, Renumber, VariableId},
@@ -31,6 +31,9 @@ pub struct Control {
 pub enum Operation {
     /// A gate of the table.
     Gate(Gate),
+    /// A gate of the table with an angle that is computed when the gate runs, from classical bits
+    /// and variables.
+    RuntimeGate(Box<RuntimeGate>),
     /// A rotation about a Pauli string.
     PauliRotation(Box<PauliRotation>),
     /// A unitary matrix given in numbers.
@@ -180,11 +183,12 @@ pub enum ForValues {
 
 impl Operation {
     /// Returns the angles of a gate or a rotation, or the parameters of a channel; an empty slice
-    /// for any other operation.
+    /// for any other operation. Those that are computed when a gate runs are 0 here.
     #[must_use]
     pub fn params(&self) -> &[Angle] {
         match self {
             Operation::Gate(gate) => gate.params(),
+            Operation::RuntimeGate(gate) => gate.params(),
             Operation::PauliRotation(rotation) => rotation.params(),
             Operation::Channel(channel) => channel.params(),
             Operation::ReadoutError { probabilities, .. } => &probabilities[..],
@@ -192,7 +196,8 @@ impl Operation {
         }
     }
 
-    /// Returns the operation with each parameter replaced.
+    /// Returns the operation with each parameter replaced, but for angles that are computed when a
+    /// gate runs.
     #[must_use]
     pub fn map_params(&self, f: impl FnMut(&Angle) -> Angle) -> Operation {
         match self {
@@ -201,6 +206,7 @@ impl Operation {
                 probabilities: probabilities.iter().map(f).collect(),
             },
             Operation::Gate(gate) => Operation::Gate(gate.map_params(f)),
+            Operation::RuntimeGate(gate) => Operation::RuntimeGate(Box::new(gate.map_params(f))),
             Operation::PauliRotation(rotation) => {
                 Operation::PauliRotation(Box::new(rotation.map_params(f)))
             }
@@ -256,6 +262,7 @@ impl Operation {
                 ForValues::List(values) => values.iter().for_each(|expr| expr.for_each_place(f)),
             },
             Operation::Switch { subject, .. } => subject.for_each_place(f),
+            Operation::RuntimeGate(gate) => gate.for_each_place(f),
             _ => {}
         }
     }
@@ -302,6 +309,7 @@ impl Operation {
             Operation::Switch { subject, body } => {
                 Operation::Switch { subject: Arc::new(subject.renumbered(to)), body: *body }
             }
+            Operation::RuntimeGate(gate) => gate.renumbered(to),
             other => other.clone(),
         }
     }
@@ -352,11 +360,18 @@ impl Operation {
         }
     }
 
-    /// Returns true if it is a gate: one of the table, a rotation about a Pauli string, or a
-    /// matrix.
+    /// Returns true if it is a gate whose matrix is known before the run, up to parameters: one of
+    /// the table, a rotation about a Pauli string, or a matrix.
     #[must_use]
     pub fn is_gate(&self) -> bool {
         matches!(self, Operation::Gate(_) | Operation::PauliRotation(_) | Operation::Unitary(_))
+    }
+
+    /// Returns true if it is a gate, whether its angles are known before the run or are computed
+    /// when it runs.
+    #[must_use]
+    pub fn applies_gate(&self) -> bool {
+        self.is_gate() || matches!(self, Operation::RuntimeGate(_))
     }
 
     /// Returns true if it changes no state, whatever its qubits are: a barrier or a delay.
@@ -365,10 +380,15 @@ impl Operation {
         matches!(self, Operation::Barrier | Operation::Delay { .. })
     }
 
-    /// Returns true if it is a gate, or has no effect.
+    /// Returns true if it is a gate whose matrix is known before the run, or has no effect.
     #[must_use]
     pub fn is_unitary(&self) -> bool {
         self.is_gate() || self.does_nothing()
+    }
+
+    /// Returns true if it has an inverse and can be controlled: if it is a gate, or has no effect.
+    pub(super) fn is_invertible(&self) -> bool {
+        self.applies_gate() || self.does_nothing()
     }
 }
 
@@ -463,6 +483,7 @@ impl Instruction {
     pub(super) fn invert(&mut self) {
         match &mut self.operation {
             Operation::Gate(gate) => *gate = gate.dagger(),
+            Operation::RuntimeGate(gate) => self.operation = gate.dagger(),
             Operation::PauliRotation(rotation) => **rotation = rotation.dagger(),
             Operation::Unitary(matrix) => *matrix = Arc::new(matrix.dagger()),
             _ => {}

@@ -1,10 +1,11 @@
 //! One method per named gate and channel: `circuit.crx(0, 1, theta)?`, qubits first (controls
-//! before targets), then angles. A qubit may be a list of qubits: see [`Operand`].
+//! before targets), then angles. A qubit may be a list of qubits: see [`Operand`]. An angle may be
+//! computed when the gate runs: see [`GateAngle`].
 
 use crate::{
     channel::{Channel, ChannelKind, for_each_named_channel},
-    circuit::{Circuit, CircuitError, Numbers, Operand, Operation},
-    gate::{Gate, GateKind, for_each_named_gate},
+    circuit::{Circuit, CircuitError, GateAngle, Numbers, Operand, Operation},
+    gate::{GateKind, for_each_named_gate},
     param::Angle,
 };
 
@@ -16,12 +17,12 @@ macro_rules! methods {
                 #[doc = concat!("Appends `", $name, "`: [`GateKind::", stringify!($KIND), "`] under ", $controls, " controls.")]
                 ///
                 /// # Errors
-                /// If a qubit does not exist or is repeated, or the lists do not pair up. Nothing
-                /// is appended then.
-                pub fn $method(&mut self, $($q: impl Operand,)* $($p: impl Into<Angle>),*) -> Result<&mut Circuit, CircuitError> {
+                /// If a qubit does not exist or is repeated, or the lists do not pair up; if the
+                /// expression of an angle has no meaning. Nothing is appended then.
+                pub fn $method(&mut self, $($q: impl Operand,)* $($p: impl Into<GateAngle>),*) -> Result<&mut Circuit, CircuitError> {
                     let operands = [$(self.numbers($q)?),*];
-                    let gate = Gate::new(GateKind::$KIND, [$($p.into()),*])?;
-                    self.broadcast(&Operation::Gate(gate), &operands, $controls)
+                    let gate = Operation::gate(GateKind::$KIND, [$($p.into()),*])?;
+                    self.broadcast(&gate, &operands, $controls)
                 }
             )*
         }

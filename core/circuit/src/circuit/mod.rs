@@ -34,6 +34,7 @@ pub mod operand;
 mod outcome;
 mod readout_error;
 mod rotation;
+mod runtime_gate;
 mod variables;
 
 #[doc(hidden)]
@@ -46,7 +47,7 @@ pub use compact::Compact;
 pub use condition::{Condition, IntoCondition};
 pub use delay::DelayLength;
 #[doc(hidden)]
-pub use display::case_text;
+pub use display::{case_text, operation_name};
 pub use error::CircuitError;
 pub use instruction::{
     ClassicalAssignment, ClassicalTarget, Control, ForHeader, ForValues, Instruction, Operation,
@@ -58,10 +59,9 @@ pub use operand::{BitRange, Numbers, Operand};
 pub use readout_error::n_readout_probabilities;
 pub use readout_error::{MAX_READOUT_BITS, ReadoutBitList};
 pub use rotation::PauliRotation;
+pub use runtime_gate::{GateAngle, RuntimeGate};
 
 use std::collections::BTreeMap;
-
-use display::operation_name;
 
 pub use crate::classical::Relation;
 use crate::{

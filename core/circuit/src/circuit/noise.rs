@@ -387,7 +387,7 @@ impl NoiseRule {
 
     /// Returns the qubits of an instruction that the noise acts on; `None` where it does not act.
     fn acts_on(&self, instruction: &Instruction) -> Option<Vec<u32>> {
-        let is_gate = instruction.operation.is_gate();
+        let is_gate = instruction.operation.applies_gate();
         let width = instruction.qubits().count();
         let is_meant = match &self.after {
             After::AllGates => is_gate && width > 0,

@@ -247,12 +247,17 @@ impl ClassicalExpr {
     }
 
     /// Appends a step; if all is constant, it is taken at once.
-    fn then(self, ty: ClassicalType, step: ExprStep) -> ClassicalExpr {
+    pub(super) fn then(self, ty: ClassicalType, step: ExprStep) -> ClassicalExpr {
         ClassicalExpr::of_steps(self.into_steps(), ty, step)
     }
 
     /// Appends the steps of another expression and one on both.
-    fn with(self, other: ClassicalExpr, ty: ClassicalType, step: ExprStep) -> ClassicalExpr {
+    pub(super) fn with(
+        self,
+        other: ClassicalExpr,
+        ty: ClassicalType,
+        step: ExprStep,
+    ) -> ClassicalExpr {
         let mut steps = self.into_steps();
         steps.extend(other.into_steps());
         ClassicalExpr::of_steps(steps, ty, step)
@@ -268,7 +273,7 @@ impl ClassicalExpr {
     }
 
     /// Converts without a check: the caller knows that the conversion exists.
-    fn converted(self, to: ClassicalType) -> ClassicalExpr {
+    pub(super) fn converted(self, to: ClassicalType) -> ClassicalExpr {
         let from = self.typing().own();
         match &self.kind {
             ExprKind::Typed { .. } if from == to => self,

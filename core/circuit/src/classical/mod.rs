@@ -44,6 +44,7 @@
 //! # Ok::<(), ketgrad_core::circuit::CircuitError>(())
 //! ```
 
+mod angle;
 mod evaluate;
 mod expr;
 mod memory;

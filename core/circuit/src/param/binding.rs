@@ -137,6 +137,17 @@ pub trait Binding<R: Ring> {
     fn real(&self, angle: &Angle) -> Result<f64, BindError> {
         angle.constant().ok_or_else(|| BindError::NotANumber { angle: angle.clone() })
     }
+    /// The angle itself, in radians, as a number of the ring.
+    ///
+    /// # Errors
+    /// [`BindError::NotANumber`] where parameters are no real numbers, and those of
+    /// [`Binding::number`].
+    fn value(&self, angle: &Angle) -> Result<R, BindError> {
+        match angle.constant() {
+            Some(value) => self.number(Complex::new(value, 0.0)),
+            None => Err(BindError::NotANumber { angle: angle.clone() }),
+        }
+    }
     /// Both at once: `(cos(angle), i sin(angle))`.
     ///
     /// # Errors
@@ -283,6 +294,9 @@ impl<T: Real> Binding<Complex<T>> for Values<'_, T> {
     fn real(&self, angle: &Angle) -> Result<f64, BindError> {
         let value = self.radians(angle)?.primal();
         value.ok_or_else(|| BindError::NotANumber { angle: angle.clone() })
+    }
+    fn value(&self, angle: &Angle) -> Result<Complex<T>, BindError> {
+        self.radians(angle).map(Complex::from_real)
     }
     fn root(&self, x: Complex<T>) -> Result<Complex<T>, BindError> {
         Ok(Complex::from_real(x.re.sqrt()))

@@ -37,6 +37,9 @@ impl Binding<ComplexExpr> for Values<'_, Expr> {
     fn probability(&self, p: &Angle) -> Result<ComplexExpr, BindError> {
         Binding::<Complex<Expr>>::probability(self, p).map(join)
     }
+    fn value(&self, angle: &Angle) -> Result<ComplexExpr, BindError> {
+        Binding::<Complex<Expr>>::value(self, angle).map(join)
+    }
     fn root(&self, x: ComplexExpr) -> Result<ComplexExpr, BindError> {
         Ok(x.sqrt())
     }

@@ -380,17 +380,20 @@ impl Expectation {
 
     /// Returns the methods that serve it and need no closed form: all of [`Method::ALL`], but
     /// shifts where channels depend on the inputs or gates are in loops, and the adjoint method
-    /// where the circuit has no one final state.
+    /// where the circuit has no one final state. Where the angle of a gate is computed from inputs
+    /// when the gate runs, differences alone serve it.
     #[must_use]
     pub fn methods(&self) -> Vec<Method> {
         let instructions = self.circuit.instructions();
         let channels = self
             .parameter_uses
             .iter()
-            .any(|slot| !instructions[slot.instruction].operation.is_gate());
+            .any(|slot| !instructions[slot.instruction].operation.applies_gate());
+        let is_seen = self.circuit.runtime_parameter().is_none();
         let serves = |method: &Method| match method {
             Method::Adjoint => is_static(&self.circuit),
-            Method::Shift => !channels && !self.has_loops(),
+            Method::Shift => !channels && !self.has_loops() && is_seen,
+            Method::Forward => is_seen,
             _ => true,
         };
         Method::ALL.into_iter().filter(serves).collect()

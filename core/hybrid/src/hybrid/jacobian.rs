@@ -110,7 +110,7 @@ impl Expectation {
     fn shift_jacobian<T: Real>(&self, inputs: &[T]) -> Result<Jacobian<T>, HybridError> {
         // For each angle the derivative of each observable.
         let mut by_angle: Vec<Vec<T>> = Vec::with_capacity(self.parameter_uses.len());
-        for slot in &self.parameter_uses {
+        for slot in self.shift_uses()? {
             let mut slopes = vec![T::zero(); self.observables.len()];
             for (circuit, coefficient) in self.shifted_circuits(*slot)? {
                 let values = self.with_circuit(circuit).values(inputs)?;

@@ -54,7 +54,7 @@ impl Expectation {
         let (mut gradient, mut variances) =
             (vec![0.0; inputs.len()], vec![Some(0.0); inputs.len()]);
         let mut parts = 1..;
-        for (k, slot) in self.parameter_uses.iter().enumerate() {
+        for (k, slot) in self.shift_uses()?.iter().enumerate() {
             let (mut slope, mut variance) = (0.0, Some(0.0));
             for (circuit, coefficient) in self.shifted_circuits(*slot)? {
                 let part = shots.part(parts.next().unwrap_or_default());

@@ -28,9 +28,11 @@ use super::{
     parameter_uses::{ParameterUse, by_parameter},
 };
 use crate::{
-    circuit::{Circuit, Instruction, Operation},
+    circuit::{Circuit, CircuitError, Instruction, Operation},
+    gate::Gate,
     param::{Angle, ParamId, Q, Values},
     scalar::Real,
+    simulate::SimulateError,
 };
 
 /// Angles at which no coefficient of a gate of the table vanishes that doesn't vanish everywhere.
@@ -51,7 +53,7 @@ impl Expectation {
             Ok(total(self.with_circuit(circuit.clone()).values(inputs)?))
         };
         let mut by_angle = Vec::with_capacity(self.parameter_uses.len());
-        for slot in &self.parameter_uses {
+        for slot in self.shift_uses()? {
             let mut derivative = T::zero();
             for (circuit, coefficient) in self.shifted_circuits(*slot)? {
                 derivative += value(&circuit)? * T::lit(coefficient);
@@ -62,6 +64,21 @@ impl Expectation {
             .chain
             .pull(inputs, by_parameter(&self.circuit, &self.parameter_uses, &by_angle))?;
         Ok((value(&self.circuit)?, gradient))
+    }
+
+    /// Returns the angles to shift.
+    ///
+    /// # Errors
+    /// [`CircuitError::RuntimeDerivative`] if a gate depends on a parameter through classical
+    /// values, too, which no shift of an angle sees.
+    pub(super) fn shift_uses(&self) -> Result<&[ParameterUse], HybridError> {
+        match self.circuit.runtime_parameter() {
+            None => Ok(&self.parameter_uses),
+            Some(angle) => {
+                let text = self.circuit.angle_text(&angle);
+                Err(SimulateError::from(CircuitError::RuntimeDerivative { text }).into())
+            }
+        }
     }
 
     /// Returns the circuits with the angle shifted whose values, with these coefficients, add up to
@@ -78,6 +95,13 @@ impl Expectation {
         }
         let shifts = self.shifts(slot)?;
         Ok(shifts.iter().map(|(shift, c)| (shifted(&self.circuit, slot, shift), *c)).collect())
+    }
+
+    /// Returns the frequencies of a gate in one of its angles, which are parameters.
+    fn frequencies(&self, generic: &Gate, angle: usize) -> Result<Vec<Q>, HybridError> {
+        let parts = harmonics::<Complex<f64>>(generic, angle, &Values(&GENERIC));
+        let parts = parts.map_err(|e| self.circuit.bind_error(e))?;
+        Ok(parts.into_iter().map(|part| part.0).collect())
     }
 
     /// Replaces the circuit by another with the same parameters; the observables stay.
@@ -98,12 +122,10 @@ impl Expectation {
                     let id = ids.next().map(Angle::theta);
                     if a.is_constant() { a.clone() } else { id.unwrap_or_default() }
                 });
-                let parts = harmonics::<Complex<f64>>(&generic, slot.angle, &Values(&GENERIC));
-                parts
-                    .map_err(|e| self.circuit.bind_error(e))?
-                    .into_iter()
-                    .map(|part| part.0)
-                    .collect()
+                self.frequencies(&generic, slot.angle)?
+            }
+            Operation::RuntimeGate(gate) => {
+                self.frequencies(&gate.with_placeholders(), slot.angle)?
             }
             // Half the eigenvalues of the string; the identity has one.
             Operation::PauliRotation(rotation) => {
@@ -176,7 +198,7 @@ fn common_unit(p: Q, q: Q) -> Q {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gate::{Gate, GateKind};
+    use crate::gate::GateKind;
 
     /// Checks the derivative at 0 of `cos`, `sin` of every multiple, by the rule for frequencies of
     /// a gate.

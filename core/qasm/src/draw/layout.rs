@@ -8,7 +8,7 @@ use crate::{
         case_text,
     },
     classical::{PlaceNames, VariableId},
-    gate::{Gate, GateKind},
+    gate::GateKind,
     param::{Angle, Q},
     print::{ClassicalNames, condition},
 };
@@ -327,7 +327,15 @@ impl Scribe<'_> {
                     GateKind::SWAP if condition.is_none() => CellShape::Swap,
                     _ => CellShape::Box,
                 };
-                (drawn, self.gate(gate))
+                (drawn, self.gate(gate.kind(), gate.params().iter().map(|a| self.angle(a))))
+            }
+            Operation::RuntimeGate(gate) => {
+                let angles = gate.exprs().iter().zip(gate.params());
+                let angles = angles.map(|(expr, known)| match expr {
+                    Some(expr) => expr.text(&self.names),
+                    None => self.angle(known),
+                });
+                (CellShape::Box, self.gate(gate.kind(), angles))
             }
             Operation::PauliRotation(rotation) if targets.is_empty() => {
                 let phase = rotation.angle().clone() * Q::new_raw(-1, 2);
@@ -451,8 +459,8 @@ impl Scribe<'_> {
         }
     }
 
-    fn gate(&self, gate: &Gate) -> String {
-        let name = match gate.kind() {
+    fn gate(&self, kind: GateKind, angles: impl Iterator<Item = String>) -> String {
+        let name = match kind {
             GateKind::I => "I".to_owned(),
             GateKind::UG => "U".to_owned(),
             GateKind::GPHASE => "phase".to_owned(),
@@ -461,20 +469,22 @@ impl Scribe<'_> {
                 upper.strip_suffix("DG").map_or(upper.clone(), |base| format!("{base}†"))
             }
         };
-        self.with_params(&name, gate.params())
+        with_angles(&name, angles)
     }
 
     fn with_params(&self, name: &str, params: &[Angle]) -> String {
-        if params.is_empty() {
-            return name.to_owned();
-        }
-        let angles: Vec<String> = params.iter().map(|a| self.angle(a)).collect();
-        format!("{name}({})", angles.join(", "))
+        with_angles(name, params.iter().map(|a| self.angle(a)))
     }
 
     fn angle(&self, angle: &Angle) -> String {
         angle_text(self.circuit, self.pi, angle)
     }
+}
+
+/// The label of a gate with the texts of its angles.
+fn with_angles(name: &str, angles: impl Iterator<Item = String>) -> String {
+    let angles: Vec<String> = angles.collect();
+    if angles.is_empty() { name.to_owned() } else { format!("{name}({})", angles.join(", ")) }
 }
 
 /// Returns an angle for display: five digits of a decimal, the chosen letter for pi.

@@ -110,6 +110,7 @@ fn not_in_the_language(operation: &Operation) -> Option<PrintError> {
     let construct = match operation {
         Operation::While { .. } | Operation::For { .. } => return Some(PrintError::Loop),
         Operation::Store(_) => "assignments of expressions",
+        Operation::RuntimeGate(_) => "angles that are computed when a gate runs",
         Operation::Break { .. } | Operation::Continue { .. } => "exits of loops",
         Operation::End => "`end`",
         operation => operation.body().map(|_| "blocks of instructions")?,
@@ -202,6 +203,7 @@ impl Qasm2Printer {
             | Operation::Break { .. }
             | Operation::Continue { .. }
             | Operation::End
+            | Operation::RuntimeGate(_)
             | Operation::Store(_) => {
                 return not_in_the_language(&instruction.operation).map_or(Ok(None), Err);
             }

@@ -14,6 +14,7 @@
 //! - Noise is a pragma, which ends with its line: under a condition the braces are on other
 //!   lines.
 //! - Instructions under one condition share an `if` as long as none of them changes what it reads.
+//! - An angle that is computed when its gate runs is the expression: `rz(-t / 2.0) q[0];`.
 //! - Variables are declared with the 0 that they start with. Where some are hidden, those that show
 //!   are each an `output`. Blocks and exits that the language has not are expressed in loops (see
 //!   `blocks`).
@@ -37,9 +38,9 @@ use super::{
 use crate::{
     circuit::{
         Circuit, ClassicalAssignment, ClassicalTarget, Control, DelayLength, ForHeader,
-        Instruction, NamedCall, Operation, Part, case_text,
+        Instruction, NamedCall, Operation, Part, RuntimeGate, case_text,
     },
-    classical::{PlaceNames, VariableId},
+    classical::{ClassicalExpr, PlaceNames, VariableId},
     gate::{Gate, GateKind, NAMED_GATES},
     matrix::Matrix,
     param::Angle,
@@ -419,6 +420,7 @@ impl Qasm3Printer {
         let target = || instruction.targets.first().map_or_else(String::new, |&q| (scope.qubit)(q));
         Ok(Some(match &instruction.operation {
             Operation::Gate(gate) => self.call(gate, instruction, scope)?,
+            Operation::RuntimeGate(gate) => self.runtime_call(gate, instruction, scope)?,
             Operation::Unitary(matrix) => match matrix.n_qubits() {
                 0 => {
                     let gate = Gate::new(GateKind::GPHASE, [Angle::rad(matrix[(0, 0)].arg())])?;
@@ -507,18 +509,55 @@ impl Qasm3Printer {
         let n = instruction.controls.len();
         let general = if n > 0 { with_its_phase(gate)? } else { None };
         let gate = general.as_ref().unwrap_or(gate);
-        let angles: Vec<String> =
-            gate.params().iter().map(|a| scope.params.angle(a)).collect::<Result<_, _>>()?;
+        let angles =
+            gate.params().iter().map(|a| scope.params.angle(a)).collect::<Result<Vec<_>, _>>()?;
+        self.call_with(gate.kind(), &angles, instruction, scope)
+    }
+
+    /// A gate whose angles are computed when it runs.
+    fn runtime_call(
+        &mut self,
+        gate: &RuntimeGate,
+        instruction: &Instruction,
+        scope: &PrintScope,
+    ) -> Result<String, PrintError> {
+        let general = match instruction.controls.len() {
+            0 => None,
+            _ => with_its_phase(&gate.with_placeholders())?,
+        };
+        let general = general.map(|general| gate.in_place_of(&general));
+        let gate = match &general {
+            Some(Operation::RuntimeGate(general)) => general,
+            _ => gate,
+        };
+        let angle = |(expr, known): (&Option<ClassicalExpr>, &Angle)| match expr {
+            Some(expr) => Ok(expr.text(&scope.classical)),
+            None => scope.params.angle(known),
+        };
+        let angles = gate.exprs().iter().zip(gate.params()).map(angle);
+        let angles = angles.collect::<Result<Vec<_>, _>>()?;
+        self.call_with(gate.kind(), &angles, instruction, scope)
+    }
+
+    /// A gate with the texts of its angles.
+    fn call_with(
+        &mut self,
+        kind: GateKind,
+        angles: &[String],
+        instruction: &Instruction,
+        scope: &PrintScope,
+    ) -> Result<String, PrintError> {
+        let n = instruction.controls.len();
         let angles =
             if angles.is_empty() { String::new() } else { format!("({})", angles.join(", ")) };
         if n > 0
             && instruction.controls.iter().all(|c| c.value)
-            && let Some(name) = stdgate(gate.kind(), n)
+            && let Some(name) = stdgate(kind, n)
         {
             let qubits: Vec<u32> = instruction.qubits().collect();
             return Ok(format!("{name}{angles} {};", list(&qubits, scope)));
         }
-        let name = self.base(gate.kind())?;
+        let name = self.base(kind)?;
         Ok(apply(&name, &angles, instruction, scope))
     }
 

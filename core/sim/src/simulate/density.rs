@@ -235,6 +235,10 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
                 Action::Gates(gates) => {
                     pending.extend(gates.iter().flat_map(|gate| on_both_sides(gate, n)))
                 }
+                Action::RuntimeGate(gate) => {
+                    let gate = gate.operator(&branch.bits, &self.circuit.layout)?;
+                    pending.extend(on_both_sides(&gate, n));
+                }
                 Action::Channel(channel) => {
                     pending.push(superoperator(&channel.terms, &channel.kept, &channel.qubits, n)?);
                 }

@@ -28,6 +28,7 @@ mod merging;
 mod outcomes;
 mod program;
 mod rounds;
+mod runtime_gate;
 mod state_handle;
 mod trajectory;
 

@@ -11,7 +11,12 @@ use std::{borrow::Cow, collections::BTreeMap, ops::Range, sync::Arc};
 
 use smallvec::SmallVec;
 
-use super::{Bits, SimulateError, blocks::OpenBlocks, classical::ClassicalAction};
+use super::{
+    Bits, SimulateError,
+    blocks::OpenBlocks,
+    classical::ClassicalAction,
+    runtime_gate::{BoundRuntimeGate, check_plain},
+};
 use crate::{
     basis::{BasisError, MAX_QUBITS},
     channel::{Channel, Terms},
@@ -45,6 +50,8 @@ impl<R> SimulationStep<R> {
 pub(super) enum Action<R> {
     /// Gates in a row.
     Gates(Vec<Operator<R>>),
+    /// A gate whose angles are computed when it runs.
+    RuntimeGate(Box<BoundRuntimeGate<R>>),
     /// A measurement that cannot be deferred.
     Measure { qubit: usize, bit: u32 },
     /// A qubit goes back to |0>.
@@ -194,6 +201,7 @@ impl<R: Ring> BoundCircuit<R> {
         // The first step after the last block: jumps may lead there, so that what comes next is
         // part of no step before.
         let mut joined = 0;
+        check_values(circuit, binding)?;
         for part in circuit.parts() {
             let instructions = match part {
                 Part::Run(run) => run,
@@ -260,7 +268,12 @@ impl<R: Ring> BoundCircuit<R> {
         circuit: &Circuit,
         binding: &impl Binding<R>,
     ) -> Result<(), SimulateError> {
-        if self.has_channels() || self.has_readout_errors() || self.has_classical_actions() {
+        let is_runtime = |i: &Instruction| matches!(i.operation, Operation::RuntimeGate(_));
+        if self.has_channels()
+            || self.has_readout_errors()
+            || self.has_classical_actions()
+            || circuit.instructions().iter().any(is_runtime)
+        {
             let start = self.start.take();
             *self = BoundCircuit { start, ..BoundCircuit::new(circuit, binding)? };
             return Ok(());
@@ -319,9 +332,13 @@ impl<R: Ring> BoundCircuit<R> {
         memory.truncate(&self.layout, self.n_variables);
     }
 
-    /// Returns true if there are blocks or exits besides `while` loops, or variables.
+    /// Returns true if there are blocks or exits besides `while` loops, variables, or gates that
+    /// read classical values.
     pub(super) fn has_classical_actions(&self) -> bool {
-        self.steps.iter().any(|step| matches!(step.action, Action::Classical(_)))
+        let reads = |step: &SimulationStep<R>| {
+            matches!(step.action, Action::Classical(_) | Action::RuntimeGate(_))
+        };
+        self.steps.iter().any(reads)
     }
 
     /// Returns true if nothing random or conditional happens before the final measurements.
@@ -388,11 +405,25 @@ fn bind_action<R: Ring>(
             Action::Channel(BoundChannel::new(circuit, channel, &instruction.targets, binding)?)
         }
         Operation::Assign { bit, value } => Action::Assign { bit: *bit, value: *value },
+        Operation::RuntimeGate(gate) => {
+            let bound = BoundRuntimeGate::new(circuit, (instruction, gate), binding)?;
+            Action::RuntimeGate(Box::new(bound))
+        }
         Operation::Store(assignment) => {
             Action::Classical(Box::new(ClassicalAction::Store((**assignment).clone())))
         }
         _ => return Ok(None),
     }))
+}
+
+/// Checks the parameters that become classical values for the angles of gates.
+fn check_values<R: Ring>(
+    circuit: &Circuit,
+    binding: &impl Binding<R>,
+) -> Result<(), SimulateError> {
+    let feeds = circuit.feeds_angles();
+    let mut operations = circuit.instructions().iter().zip(feeds).filter(|(_, feeds)| *feeds);
+    operations.try_for_each(|(i, _)| check_plain(circuit, &i.operation, binding))
 }
 
 /// Returns an instruction with numbers in place of the parameters that classical expressions read.
@@ -552,13 +583,13 @@ fn gate_matrix<R: Ring>(
 }
 
 /// Qubits with the values that they must have.
-type ControlValues = SmallVec<[(usize, bool); 4]>;
+pub(super) type ControlValues = SmallVec<[(usize, bool); 4]>;
 
-fn targets(instruction: &Instruction) -> SmallVec<[usize; 4]> {
+pub(super) fn targets(instruction: &Instruction) -> SmallVec<[usize; 4]> {
     instruction.targets.iter().map(|&q| q as usize).collect()
 }
 
-fn controls(instruction: &Instruction) -> ControlValues {
+pub(super) fn controls(instruction: &Instruction) -> ControlValues {
     instruction.controls.iter().map(|c| (c.qubit as usize, c.value)).collect()
 }
 

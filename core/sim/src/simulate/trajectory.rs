@@ -382,6 +382,12 @@ impl<'a, T: Real, S: Scalar<Real = T>> TrajectoryRunner<'a, S> {
                 Action::Gates(gates) => {
                     self.simulator.execute(gates, &mut live.state, &mut |_, _| {})?;
                 }
+                Action::RuntimeGate(gate) => {
+                    live.pending.push(gate.operator(&live.bits, &self.circuit.layout)?);
+                    if !self.defers_gates {
+                        self.flush(live)?;
+                    }
+                }
                 Action::Assign { bit, value } => live.bits.set(*bit, *value),
                 Action::Measure { qubit, .. } | Action::Reset { qubit } => {
                     self.flush(live)?;

@@ -77,6 +77,7 @@ impl InstructionKind {
         let n_controls = instruction.controls.len();
         match &instruction.operation {
             Operation::Gate(gate) => Some(InstructionKind::Gate(gate.kind(), n_controls)),
+            Operation::RuntimeGate(gate) => Some(InstructionKind::Gate(gate.kind(), n_controls)),
             Operation::PauliRotation(_) => Some(InstructionKind::PauliRotation(n_controls)),
             Operation::Unitary(_) => Some(InstructionKind::Unitary(n_controls)),
             Operation::Measure { .. } => Some(InstructionKind::Measure),
