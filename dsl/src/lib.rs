@@ -70,6 +70,8 @@ mod pauli_macro;
 pub mod program;
 pub mod tutorial;
 
+#[doc(hidden)]
+pub use circuit_macro::ComparedInCondition;
 pub use ketgrad_core::*;
 
 pub use program::Number;

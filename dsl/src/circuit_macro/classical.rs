@@ -87,11 +87,11 @@ macro_rules! __condition {
     (@one ! ($($t:tt)+)) => {
         $crate::circuit::Condition::Not(::std::boxed::Box::new($crate::__condition!(@or [] [] $($t)+)))
     };
-    (@one ! $bits:ident) => {
-        $crate::__condition!(@is (&$bits.bits(..)?) == 0)
-    };
     (@one ! $bits:ident [$i:expr]) => {
         $crate::__condition!(@is (&$bits.bits(&$i)?) == 0)
+    };
+    (@one ! $($t:tt)+) => {
+        $crate::circuit::IntoCondition::into_condition($($t)+)?.negated()
     };
     (@one $bits:ident [$i:expr]) => {
         $crate::__condition!(@is (&$bits.bits(&$i)?) != 0)
@@ -99,17 +99,71 @@ macro_rules! __condition {
     (@one $bits:ident [$i:expr] $op:tt $value:expr) => {
         $crate::__condition!(@is (&$bits.bits(&$i)?) $op $value)
     };
-    (@one $name:ident . $($t:tt)+) => {
-        $crate::circuit::Condition::from($name.$($t)+)
+    (@one $name:ident == $value:expr) => {
+        $crate::__condition!(@name $name, Equal, $value)
+    };
+    (@one $name:ident != $value:expr) => {
+        $crate::__condition!(@name $name, NotEqual, $value)
+    };
+    (@one $name:ident < $value:expr) => {
+        $crate::__condition!(@name $name, Less, $value)
+    };
+    (@one $name:ident <= $value:expr) => {
+        $crate::__condition!(@name $name, LessEqual, $value)
+    };
+    (@one $name:ident > $value:expr) => {
+        $crate::__condition!(@name $name, Greater, $value)
+    };
+    (@one $name:ident >= $value:expr) => {
+        $crate::__condition!(@name $name, GreaterEqual, $value)
     };
     (@one $name:ident :: $($t:tt)+) => {
-        $crate::circuit::Condition::from($name::$($t)+)
+        $crate::circuit::IntoCondition::into_condition($name::$($t)+)?
     };
-    (@one $bits:ident $op:tt $value:expr) => {
-        $crate::__condition!(@is (&$bits.bits(..)?) $op $value)
+    (@one $($t:tt)+) => {
+        $crate::__condition!(@formula [] $($t)+)
     };
-    (@one $condition:expr) => {
-        $crate::circuit::Condition::from($condition)
+    (@name $name:ident, $relation:ident, $value:expr) => {
+        $crate::ComparedInCondition::condition(
+            $name,
+            $crate::circuit::Relation::$relation,
+            $value,
+        )?
+    };
+
+    (@formula [$($left:tt)+] == $($right:tt)+) => {
+        $crate::__condition!(@formulas ($($left)+) Equal ($($right)+))
+    };
+    (@formula [$($left:tt)+] != $($right:tt)+) => {
+        $crate::__condition!(@formulas ($($left)+) NotEqual ($($right)+))
+    };
+    (@formula [$($left:tt)+] < $($right:tt)+) => {
+        $crate::__condition!(@formulas ($($left)+) Less ($($right)+))
+    };
+    (@formula [$($left:tt)+] <= $($right:tt)+) => {
+        $crate::__condition!(@formulas ($($left)+) LessEqual ($($right)+))
+    };
+    (@formula [$($left:tt)+] > $($right:tt)+) => {
+        $crate::__condition!(@formulas ($($left)+) Greater ($($right)+))
+    };
+    (@formula [$($left:tt)+] >= $($right:tt)+) => {
+        $crate::__condition!(@formulas ($($left)+) GreaterEqual ($($right)+))
+    };
+    (@formula [$($left:tt)*] = $($rest:tt)*) => {
+        $crate::__condition!(@)
+    };
+    (@formula [$($left:tt)*] $t:tt $($rest:tt)*) => {
+        $crate::__condition!(@formula [$($left)* $t] $($rest)*)
+    };
+    (@formula [$condition:expr]) => {
+        $crate::circuit::IntoCondition::into_condition($condition)?
+    };
+    (@formulas ($left:expr) $relation:ident ($right:expr)) => {
+        $crate::circuit::IntoCondition::into_condition($crate::classical::ClassicalOperand::compared(
+            $left,
+            $crate::circuit::Relation::$relation,
+            $right,
+        ))?
     };
 
     (@is ($bits:expr) == $value:expr) => {
@@ -140,7 +194,7 @@ macro_rules! __condition {
 
     (@$($t:tt)*) => {
         ::core::compile_error!(
-            "circuit!: expected a condition such as `c == 2`, `c[0]`, `!c[0]`, `c[0..2] < 3`, joined by `&&` and `||`"
+            "circuit!: expected a condition such as `c == 2`, `c[0]`, `!c[0]`, `c[0..2] < 3`, `n + 1 < m`, joined by `&&` and `||`"
         )
     };
 }

@@ -105,6 +105,9 @@ macro_rules! __statements {
     ($c:ident $m:tt while_loop $($rest:tt)*) => {
         $crate::__block! { $c $m [] [while_loop] $($rest)* }
     };
+    ($c:ident $m:tt for_loop $($rest:tt)*) => {
+        $crate::__block! { $c $m [] [for_loop] $($rest)* }
+    };
     ($c:ident $m:tt while $($rest:tt)*) => {
         $crate::__no_statement! { while }
     };

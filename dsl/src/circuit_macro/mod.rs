@@ -9,7 +9,8 @@
 //! 2. `__statements!` cuts a piece into statements: the tokens before a `;`, or a head and a block.
 //!    It looks 8 tokens ahead at once, for the same reason.
 //! 3. `__statement!` (`statement.rs`) writes one statement, whose tokens it has to itself;
-//!    measurements and conditions are read in `classical.rs`.
+//!    measurements and conditions are read in `classical.rs`, declarations of variables and `else`
+//!    in `variables.rs`.
 //!
 //! `$c` is the variable of the circuit. It is handed down so that all steps mean the same one; the
 //! user's expressions cannot see it.
@@ -20,6 +21,10 @@
 mod classical;
 mod cut;
 mod statement;
+mod variables;
+
+#[doc(hidden)]
+pub use variables::ComparedInCondition;
 
 /// Writes a [`Circuit`](crate::Circuit); the value is `Result<Circuit, CircuitError>`.
 ///
@@ -114,7 +119,7 @@ mod statement;
 /// after the name hold angles (`x (a) - 1;` is no qubit `a - 1`; write `x a - 1;`). An angle is
 /// whatever becomes an [`Angle`](crate::Angle): radians (`f64` or a whole number), a fraction of
 /// [`PI`](crate::PI), a declared input, or a sum of such, multiplied or divided by numbers.
-/// Fractions of `PI` stay exact. Further instructions:
+/// Fractions of `PI` stay exact. It may be computed from [variables](#classical-variables), too. Further instructions:
 ///
 /// | form | call |
 /// |---|---|
@@ -222,8 +227,8 @@ mod statement;
 /// A condition is `c == number` or with `!=`, `<`, `<=`, `>`, `>=`, where `c` is a register or some
 /// of its bits (`c[0..2] == 3`) as an unsigned number, bit 0 least significant; `c[i]` or `c` alone
 /// is "a bit of it is 1" and `!c[i]`, `!c` "none is"; `!(…)`, `&&`, `||` and parentheses join them;
-/// any other expression must be a [`Condition`](ketgrad_core::circuit::Condition). `when` has no
-/// `else`.
+/// any other expression must be a [`Condition`](ketgrad_core::circuit::Condition) or compare
+/// [formulas](#classical-variables).
 ///
 /// ```
 /// # use ketgrad::{Circuit, circuit, circuit::{CircuitError, Condition, Relation}};
@@ -247,6 +252,62 @@ mod statement;
 /// called.assign(1, false)?;
 /// let not_flag = Condition::Bit { bit: 2, value: false };
 /// called.while_loop(not_flag, |c| c.reset(2)?.h(2)?.measure(2, flag))?;
+/// assert_eq!(written, called);
+/// # Ok::<(), CircuitError>(())
+/// ```
+///
+/// # Classical variables
+///
+/// Variables have values of their own in each run, which start at 0; those at its end are results.
+///
+/// | form | meaning or call |
+/// |---|---|
+/// | `uint[8] n = 1;` `int k;` `bool b;` | a variable with a first value or without; several are separated by commas. `uint` and `int` have 32 bits |
+/// | `float t;` `float[32] t;` | a float of 64 bits, or of 32 |
+/// | `angle[16] a;` | a fraction of a turn in 16 bits |
+/// | `n = formula;` `n += formula;` … | `circuit.store(n, formula)?`, `circuit.store(n, n + formula)?`; `-=`, `*=`, `/=`, `%=`, `&=`, `\|=`, `^=`, `<<=`, `>>=` |
+/// | `gate(formula) q;` | a gate whose angle is computed when it runs: a float or an integer in radians, an `angle[n]` as it is |
+/// | `when c { … } else when d { … } else { … }` | `circuit.if_else(c, …, …)?`: unlike a `when` alone it tests each condition once |
+/// | `for_loop k in first, last { … }` | `circuit.for_range(k, first, last, …)?`: the block in a run once for each value of `k`, both ends included |
+/// | `break_loop;` `continue_loop;` | `circuit.break_out(1)?`, `circuit.continue_loop(1)?`: out of the innermost loop of the run, on with its next round |
+///
+/// A formula has variables, numbers, registers (`c`, an unsigned number) and their bits
+/// (`c.bit(0)`), joined by the operators and methods of
+/// [`ClassicalOperand`](ketgrad_core::classical::ClassicalOperand). In conditions formulas are
+/// compared: `n + 1 < 2 * k`, `t >= 0.5`; `b` alone is "not 0".
+///
+/// ```
+/// # use ketgrad::{Circuit, circuit, circuit::CircuitError};
+/// # use ketgrad::classical::{ClassicalOperand, ClassicalType, IntType};
+/// let written = circuit! {
+///     qubits 1;
+///     bits c[2];
+///     uint[8] n = 1;
+///     int k;
+///     float t;
+///     for_loop k in 1, n + 3 {
+///         h 0;
+///         measure 0 -> c[0];
+///         when c[0] { n += 2; } else when k == 3 { break_loop; } else { t = t - 0.5; }
+///         rz(-t / 2) 0;
+///     }
+/// }?;
+/// let mut called = Circuit::new(1);
+/// let c = called.bit_register("c", 2)?;
+/// let n = called.add_variable("n", ClassicalType::Int(IntType::unsigned(8)))?;
+/// let n = called.scalar(n)?;
+/// called.store(n, 1)?;
+/// let k = called.add_variable("k", ClassicalType::Int(IntType::INT))?;
+/// let t = called.add_variable("t", ClassicalType::FLOAT)?;
+/// let (k, t) = (called.scalar(k)?, called.scalar(t)?);
+/// let one = ketgrad::circuit::Condition::Bit { bit: 0, value: true };
+/// called.for_range(k, 1, n + 3, |circuit| {
+///     circuit.h(0)?.measure(0, 0)?;
+///     circuit.if_else(one, |circuit| circuit.store(n, n + 2), |circuit| {
+///         circuit.if_else(k.equals(3), |circuit| circuit.break_out(1), |circuit| circuit.store(t, t - 0.5))
+///     })?;
+///     circuit.rz(0, -t / 2)
+/// })?;
 /// assert_eq!(written, called);
 /// # Ok::<(), CircuitError>(())
 /// ```

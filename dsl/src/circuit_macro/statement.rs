@@ -57,9 +57,18 @@ macro_rules! __statement {
             $($crate::__body! { $c $($last)* })?
         }
     };
-    ($c:ident [] @block [when $($condition:tt)+] $($rest:tt)*) => {
+    ($c:ident [] @block [when $($condition:tt)+] $($rest:tt)+) => {
+        $crate::__otherwise! { $c [when $($condition)+] $($rest)+ }
+    };
+    ($c:ident [] @block [for_loop $k:ident in $first:expr, $last:expr] { $($body:tt)* }) => {
+        $c.for_range($k, $first, $last, |circuit| {
+            $crate::__body! { circuit $($body)* }
+            ::core::result::Result::Ok(circuit)
+        })?;
+    };
+    ($c:ident [] @block [for_loop $($head:tt)*] $($rest:tt)*) => {
         ::core::compile_error!(
-            "circuit!: `when` has no `else`, since its block may change the bits: write a second `when`"
+            "circuit!: expected `for_loop k in first, last { … }` with a variable `int k;`, which gets both ends, too"
         );
     };
     ($c:ident [] @block [for $($head:tt)*] { $($body:tt)* }) => {
@@ -104,6 +113,25 @@ macro_rules! __statement {
     };
     ($c:ident [] qubits $($rest:tt)*) => {
         ::core::compile_error!("circuit!: `qubits` is written once, at the beginning");
+    };
+
+    ($c:ident [] uint $($t:tt)+) => {
+        $crate::__declare! { $c uint $($t)+ }
+    };
+    ($c:ident [] int $($t:tt)+) => {
+        $crate::__declare! { $c int $($t)+ }
+    };
+    ($c:ident [] float $($t:tt)+) => {
+        $crate::__declare! { $c float $($t)+ }
+    };
+    ($c:ident [] bool $($t:tt)+) => {
+        $crate::__declare! { $c bool $($t)+ }
+    };
+    ($c:ident [] angle [$($bits:tt)*] $($t:tt)+) => {
+        $crate::__declare! { $c angle [$($bits)*] $($t)+ }
+    };
+    ($c:ident [] angle $name:ident $($t:tt)*) => {
+        $crate::__declare! { $c angle $name $($t)* }
     };
 
     // Words of others.
@@ -162,6 +190,53 @@ macro_rules! __statement {
     };
     ($c:ident [] $name:ident ! $arguments:tt) => {
         $name! $arguments;
+    };
+
+    // Assignments and exits of loops.
+    ($c:ident [] $name:ident = $value:expr) => {
+        $c.store($name, $value)?;
+    };
+    ($c:ident [] $name:ident += $value:expr) => {
+        $c.store($name, $name + $value)?;
+    };
+    ($c:ident [] $name:ident -= $value:expr) => {
+        $c.store($name, $name - $value)?;
+    };
+    ($c:ident [] $name:ident *= $value:expr) => {
+        $c.store($name, $name * $value)?;
+    };
+    ($c:ident [] $name:ident /= $value:expr) => {
+        $c.store($name, $name / $value)?;
+    };
+    ($c:ident [] $name:ident %= $value:expr) => {
+        $c.store($name, $name % $value)?;
+    };
+    ($c:ident [] $name:ident &= $value:expr) => {
+        $c.store($name, $name & $value)?;
+    };
+    ($c:ident [] $name:ident |= $value:expr) => {
+        $c.store($name, $name | $value)?;
+    };
+    ($c:ident [] $name:ident ^= $value:expr) => {
+        $c.store($name, $name ^ $value)?;
+    };
+    ($c:ident [] $name:ident <<= $value:expr) => {
+        $c.store($name, $name << $value)?;
+    };
+    ($c:ident [] $name:ident >>= $value:expr) => {
+        $c.store($name, $name >> $value)?;
+    };
+    ($c:ident [] break_loop) => {
+        $c.break_out(1)?;
+    };
+    ($c:ident [] continue_loop) => {
+        $c.continue_loop(1)?;
+    };
+    ($c:ident [] break_loop $($t:tt)+) => {
+        ::core::compile_error!("circuit!: `break_loop;` leaves the innermost loop of the run");
+    };
+    ($c:ident [] continue_loop $($t:tt)+) => {
+        ::core::compile_error!("circuit!: `continue_loop;` goes on with the innermost loop of the run");
     };
 
     // Instructions that are not gates of the table.

@@ -10,7 +10,7 @@ pub fn wrong(n: usize, q: usize) {
     circuit! { qubits n; x 0; cx q, q + 1, 2, 3, 4, 5, 6 }; //~ expected `;` at the end of `cx q, q + 1, 2,
     circuit! { qubits n; h 0 cx 0, 1; }; //~ is a `;` missing?
     circuit! { qubits n; h; }; //~ `h` needs qubits: `h 0;`
-    circuit! { qubits n; k += 1; }; //~ `k += 1` is no statement
+    circuit! { qubits n; k +; }; //~ `k +` is no statement
     circuit! { qubits n; qubits 3; }; //~ `qubits` is written once, at the beginning
     circuit! { qubits n; bits c(2); }; //~ expected `bits name[size], …;`
     circuit! { qubits n; param 3; }; //~ expected `param name, …;`
@@ -20,7 +20,15 @@ pub fn wrong(n: usize, q: usize) {
     circuit! { qubits n; bits c; measure 0 -> 1; }; //~ not `-> 1`
     circuit! { qubits n; bits c; assign c[0] true; }; //~ expected `assign register[bit] = value;`
     circuit! { qubits n; bits c; when c = 2 { x 0; } }; //~ expected a condition such as `c == 2`
-    circuit! { qubits n; bits c; when c { x 0; } else { x 1; } }; //~ `when` has no `else`
+    circuit! { qubits n; bits c; when c { x 0; } else if n > 1 { x 1; } }; //~ after the block of `when` comes `else { … }` or `else when
+    circuit! { qubits n; angle a; }; //~ an angle has a number of bits: `angle[16] a;`
+    circuit! { qubits n; float[16] t; }; //~ expected variables such as `uint[8] n = 1;`, `int k;`, `float t;`
+    circuit! { qubits n; int 3; }; //~ expected variables such as `uint[8] n = 1;`, `int k;`, `float t;`
+    circuit! { qubits n; uint[8] k(1); }; //~ expected `name, …` or `name = value, …` after the type of variables, not `k
+    circuit! { qubits n; int k; for_loop k in 0..3 { x 0; } }; //~ expected `for_loop k in first, last { … }`
+    circuit! { qubits n; for_loop { x 0; } }; //~ expected `for_loop k in first, last { … }`
+    circuit! { qubits n; break_loop 2; }; //~ `break_loop;` leaves the innermost loop of the run
+    circuit! { qubits n; continue_loop 2; }; //~ `continue_loop;` goes on with the innermost loop of the run
     circuit! { qubits n; bits c; when c x 0; }; //~ expected a block `{ … }` after `when c x 0;`
     circuit! { qubits n; for q { x 0; } }; //~ expected `for pattern in expression { … }`
     circuit! { qubits n; while n > 3 { x 0; } }; //~ `while` is no statement: write Rust inside `do |circuit|

@@ -20,7 +20,9 @@
 use std::{iter, ops};
 
 use super::CircuitError;
-use crate::classical::{ClassicalExpr, ClassicalOperand, PendingExpr};
+use crate::classical::{
+    Arithmetic, ClassicalError, ClassicalExpr, ClassicalOperand, PendingExpr, formula_operators,
+};
 
 /// Numbers of an operand.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,6 +167,28 @@ impl BitRange {
         self.first..self.first.saturating_add(self.size)
     }
 
+    /// The value of one of its bits, for formulas: a `bit[1]`.
+    ///
+    /// ```
+    /// use ketgrad_core::{circuit::Circuit, classical::{ClassicalOperand, ClassicalType}};
+    /// let mut c = Circuit::new(1);
+    /// let b = c.bit_register("b", 2)?;
+    /// let n = c.add_variable("n", ClassicalType::Int(ketgrad_core::classical::IntType::INT))?;
+    /// c.store(n, b.bit(1) + 4)?;
+    /// assert_eq!(c.to_string(), "n = c[1] + 4\n");
+    /// let error = c.store(n, b.bit(2)).unwrap_err().to_string();
+    /// assert_eq!(error, "bit 2 does not exist: there are 2, counted from 0");
+    /// # Ok::<(), ketgrad_core::circuit::CircuitError>(())
+    /// ```
+    #[must_use]
+    pub fn bit(self, k: usize) -> PendingExpr {
+        let narrow = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        PendingExpr::new(match k < self.size {
+            true => ClassicalExpr::bits(&[narrow(self.first + k)]),
+            false => Err(ClassicalError::NoSuchBit { given: narrow(k), width: narrow(self.size) }),
+        })
+    }
+
     /// The numbers of some of its bits, counted over all registers: `c.bits(0)`, `c.bits(1..)`,
     /// `c.bits(..)`.
     ///
@@ -198,3 +222,4 @@ impl From<BitRange> for PendingExpr {
 }
 
 impl ClassicalOperand for BitRange {}
+formula_operators! { BitRange }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{
-    Circuit, CircuitError, ClassicalAssignment, ClassicalTarget, ForValues, Operation,
+    BitRange, Circuit, CircuitError, ClassicalAssignment, ClassicalTarget, ForValues, Operation,
     display::Names,
 };
 use crate::{
@@ -58,7 +58,7 @@ macro_rules! expressions {
         }
     )*};
 }
-expressions! { ClassicalExpr PendingExpr ScalarVariable }
+expressions! { ClassicalExpr PendingExpr ScalarVariable BitRange }
 
 /// A gate of the table with an angle that is computed when the gate runs.
 #[derive(Clone, Debug, PartialEq)]

@@ -63,6 +63,7 @@ pub(crate) use expr::{ReadPlace, Renumber};
 pub use memory::MemoryReader;
 pub use memory::{ClassicalMemory, ClassicalVariable, MemoryLayout, VariableId, VariableType};
 pub use operator::{Arithmetic, ClassicalFunction};
+pub(crate) use pending::formula_operators;
 pub use pending::{ClassicalOperand, PendingExpr, ScalarVariable};
 pub use relation::Relation;
 pub(crate) use text::CircuitNames;

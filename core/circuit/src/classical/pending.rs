@@ -1,7 +1,5 @@
 //! Formulas with Rust's operators: an expression, or the reason why it has no meaning.
 
-use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Sub};
-
 use super::{
     Arithmetic, ClassicalError, ClassicalExpr, ClassicalFunction, ClassicalType, Relation,
     VariableId,
@@ -86,14 +84,14 @@ impl PendingExpr {
         self.0
     }
 
-    fn then(
+    pub(crate) fn then(
         self,
         f: impl FnOnce(ClassicalExpr) -> Result<ClassicalExpr, ClassicalError>,
     ) -> PendingExpr {
         PendingExpr(self.0.and_then(f))
     }
 
-    fn with(
+    pub(crate) fn with(
         self,
         other: impl Into<PendingExpr>,
         f: impl FnOnce(ClassicalExpr, ClassicalExpr) -> Result<ClassicalExpr, ClassicalError>,
@@ -185,64 +183,69 @@ impl ClassicalOperand for PendingExpr {}
 impl ClassicalOperand for ScalarVariable {}
 impl ClassicalOperand for ClassicalExpr {}
 
-macro_rules! operators {
-    ($($Op:ident $op:ident: |$x:ident, $y:ident| $made:expr;)*) => {$(
-        operators! { @for PendingExpr ScalarVariable ClassicalExpr; $Op $op: |$x, $y| $made }
-        operators! { @numbers i32 f64; $Op $op }
+/// Implements the operators of formulas for types that become one.
+macro_rules! formula_operators {
+    ($($T:ty)*) => {
+        $crate::classical::formula_operators! { @each [$($T)*]
+            Add add |x, y| x.binary(Arithmetic::Add, y);
+            Sub sub |x, y| x.binary(Arithmetic::Sub, y);
+            Mul mul |x, y| x.binary(Arithmetic::Mul, y);
+            Div div |x, y| x.binary(Arithmetic::Div, y);
+            Rem rem |x, y| x.binary(Arithmetic::Rem, y);
+            BitAnd bitand |x, y| x.binary(Arithmetic::BitAnd, y);
+            BitOr bitor |x, y| x.binary(Arithmetic::BitOr, y);
+            BitXor bitxor |x, y| x.binary(Arithmetic::BitXor, y);
+            Shl shl |x, y| x.shift(true, y);
+            Shr shr |x, y| x.shift(false, y);
+        }
+        $(
+            impl std::ops::Neg for $T {
+                type Output = PendingExpr;
+
+                fn neg(self) -> PendingExpr {
+                    PendingExpr::from(self).then(ClassicalExpr::negate)
+                }
+            }
+
+            /// True if the value is 0 or false.
+            impl std::ops::Not for $T {
+                type Output = PendingExpr;
+
+                fn not(self) -> PendingExpr {
+                    PendingExpr::from(self).then(|expr| Ok(expr.not()))
+                }
+            }
+        )*
+    };
+    (@each $types:tt $($Op:ident $op:ident |$x:ident, $y:ident| $made:expr;)*) => {$(
+        $crate::classical::formula_operators! { @one $types $Op $op |$x, $y| $made }
     )*};
-    (@for $($T:ty)*; $Op:ident $op:ident: |$x:ident, $y:ident| $made:expr) => {$(
-        impl<R: Into<PendingExpr>> $Op<R> for $T {
+    (@one [$($T:ty)*] $Op:ident $op:ident |$x:ident, $y:ident| $made:expr) => {$(
+        impl<R: Into<PendingExpr>> std::ops::$Op<R> for $T {
             type Output = PendingExpr;
 
             fn $op(self, other: R) -> PendingExpr {
                 PendingExpr::from(self).with(other, |$x, $y| $made)
             }
         }
-    )*};
-    (@numbers $($N:ty)*; $Op:ident $op:ident) => {$(
-        operators! { @on_the_right $N; PendingExpr ScalarVariable ClassicalExpr; $Op $op }
-    )*};
-    (@on_the_right $N:ty; $($T:ty)*; $Op:ident $op:ident) => {$(
-        impl $Op<$T> for $N {
+
+        impl std::ops::$Op<$T> for i32 {
             type Output = PendingExpr;
 
             fn $op(self, other: $T) -> PendingExpr {
-                $Op::$op(PendingExpr::from(self), other)
+                PendingExpr::from(self).with(other, |$x, $y| $made)
+            }
+        }
+
+        impl std::ops::$Op<$T> for f64 {
+            type Output = PendingExpr;
+
+            fn $op(self, other: $T) -> PendingExpr {
+                PendingExpr::from(self).with(other, |$x, $y| $made)
             }
         }
     )*};
 }
-operators! {
-    Add add: |x, y| x.binary(Arithmetic::Add, y);
-    Sub sub: |x, y| x.binary(Arithmetic::Sub, y);
-    Mul mul: |x, y| x.binary(Arithmetic::Mul, y);
-    Div div: |x, y| x.binary(Arithmetic::Div, y);
-    Rem rem: |x, y| x.binary(Arithmetic::Rem, y);
-    BitAnd bitand: |x, y| x.binary(Arithmetic::BitAnd, y);
-    BitOr bitor: |x, y| x.binary(Arithmetic::BitOr, y);
-    BitXor bitxor: |x, y| x.binary(Arithmetic::BitXor, y);
-    Shl shl: |x, y| x.shift(true, y);
-    Shr shr: |x, y| x.shift(false, y);
-}
+pub(crate) use formula_operators;
 
-macro_rules! prefixes {
-    ($($T:ty)*) => {$(
-        impl Neg for $T {
-            type Output = PendingExpr;
-
-            fn neg(self) -> PendingExpr {
-                PendingExpr::from(self).then(ClassicalExpr::negate)
-            }
-        }
-
-        /// True if the value is 0 or false.
-        impl Not for $T {
-            type Output = PendingExpr;
-
-            fn not(self) -> PendingExpr {
-                PendingExpr::from(self).then(|expr| Ok(expr.not()))
-            }
-        }
-    )*};
-}
-prefixes! { PendingExpr ScalarVariable ClassicalExpr }
+formula_operators! { PendingExpr ScalarVariable ClassicalExpr }
