@@ -2,9 +2,11 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use ketgrad_core::{
+    circuit::{Circuit, CircuitError, Condition},
     classical::{
-        Arithmetic, ClassicalError, ClassicalExpr, ClassicalFunction, ClassicalType, FloatType,
-        IntType, ReadMemory, Relation, VariableId, Word,
+        Arithmetic, ClassicalError, ClassicalExpr, ClassicalFunction, ClassicalOperand,
+        ClassicalType, FloatType, IntType, PendingExpr, ReadMemory, Relation, ScalarVariable,
+        VariableId, Word,
     },
     param::Angle,
 };
@@ -327,4 +329,108 @@ fn logic_reads_the_right_side_only_if_it_must() {
     let short = Register(vec![true]);
     assert_eq!(bit(0).or(bit(1)).evaluate(&short), 1);
     assert_eq!(bit(0).not().and(bit(1)).evaluate(&short), 0);
+}
+
+/// Formulas with Rust's operators are the expressions of the methods, and keep the first error.
+#[test]
+fn formulas_are_the_expressions_of_their_operators() {
+    let mut c = Circuit::new(1);
+    let bits = c.bit_register("b", 4).unwrap();
+    let n = c.add_variable("n", ClassicalType::Int(IntType::signed(7))).unwrap();
+    let t = c.add_variable("t", ClassicalType::FLOAT).unwrap();
+    let (n, t) = (c.scalar(n).unwrap(), c.scalar(t).unwrap());
+    let [x, y] = [n, t].map(ClassicalExpr::from);
+    let b = ClassicalExpr::bits(&[0, 1, 2, 3]).unwrap();
+    let is = |formula: PendingExpr, expr: Result<ClassicalExpr, ClassicalError>| {
+        assert_eq!(formula.into_result(), expr);
+    };
+    let binary = |op, x: &ClassicalExpr, y: &ClassicalExpr| x.clone().binary(op, y.clone());
+    let (three, half) = (ClassicalExpr::from(3), ClassicalExpr::from(0.5));
+    is(n + t, binary(Arithmetic::Add, &x, &y));
+    is(t - 0.5, binary(Arithmetic::Sub, &y, &half));
+    is(0.5 - t, binary(Arithmetic::Sub, &half, &y));
+    is(n * 3, binary(Arithmetic::Mul, &x, &three));
+    is(3 * n, binary(Arithmetic::Mul, &three, &x));
+    is(3 / n, binary(Arithmetic::Div, &three, &x));
+    is(n % bits, binary(Arithmetic::Rem, &x, &b));
+    is(n & 3, binary(Arithmetic::BitAnd, &x, &three));
+    is(bits | n, binary(Arithmetic::BitOr, &b, &x));
+    is(3 ^ n, binary(Arithmetic::BitXor, &three, &x));
+    is(n << 3, x.clone().shift(true, 3));
+    is(bits >> n, b.clone().shift(false, x.clone()));
+    is(-t, y.clone().negate());
+    is(!n, Ok(x.clone().not()));
+    is(bits.bit(2) + 0, binary(Arithmetic::Add, &ClassicalExpr::bits(&[2]).unwrap(), &0.into()));
+    is(n.to_power(3), binary(Arithmetic::Power, &x, &three));
+    is(t.cast_to(ClassicalType::Bool), y.clone().cast(ClassicalType::Bool));
+    is(t.apply(ClassicalFunction::Sin), y.clone().call(ClassicalFunction::Sin));
+    is(
+        n.less_than(3).and_also(t),
+        Ok(x.clone().compare(Relation::Less, 3).unwrap().and(y.clone())),
+    );
+    is(n.at_most(3).or_else(t), Ok(x.clone().compare(Relation::LessEqual, 3).unwrap().or(y)));
+    let relations: [(Relation, fn(ScalarVariable, i32) -> PendingExpr); 6] = [
+        (Relation::Equal, |n, k| n.equals(k)),
+        (Relation::NotEqual, |n, k| n.differs_from(k)),
+        (Relation::Less, |n, k| n.less_than(k)),
+        (Relation::LessEqual, |n, k| n.at_most(k)),
+        (Relation::Greater, |n, k| n.greater_than(k)),
+        (Relation::GreaterEqual, |n, k| n.at_least(k)),
+    ];
+    for (relation, formula) in relations {
+        is(formula(n, 3), x.clone().compare(relation, 3));
+        // What holds of no two numbers and their opposite, whatever they are.
+        for number in 0..128u128 {
+            let holds = |relation| {
+                let number = ClassicalExpr::constant(n.ty(), number);
+                number.compare(relation, 3).unwrap().value()
+            };
+            assert_ne!(holds(relation), holds(relation.negated()), "{relation:?}");
+        }
+    }
+    // The first error counts.
+    let error = (t << 1) + (t & 1);
+    assert_eq!(
+        error.clone().into_result().unwrap_err().to_string(),
+        "`<<` does not work on float[64] and 1"
+    );
+    let refused = |result: Result<&mut Circuit, CircuitError>| result.unwrap_err();
+    let expected = CircuitError::Classical(error.clone().into_result().unwrap_err());
+    assert_eq!(refused(c.store(n, error.clone())), expected);
+    assert_eq!(refused(c.store_bits(bits, error.clone())), expected);
+    assert_eq!(refused(c.when(error.clone(), |c| c.x(0))), expected);
+    assert_eq!(refused(c.if_else(error.clone(), |c| c.x(0), |c| c.x(0))), expected);
+    assert_eq!(refused(c.while_loop(error.clone(), |c| c.x(0))), expected);
+    assert_eq!(refused(c.switch(error.clone(), |s| s.default(|c| c.x(0)))), expected);
+    assert_eq!(refused(c.for_range(n, 1, error.clone(), |c| c.x(0))), expected);
+    assert_eq!(refused(c.rx(0, error)), expected);
+    assert!(c.instructions().is_empty());
+}
+
+/// A negated condition holds where the condition does not.
+#[test]
+fn negated_conditions_are_the_others() {
+    let compare = |relation| Condition::compare(&[0, 1, 2], relation, 3).unwrap();
+    let bit = |bit, value| Condition::Bit { bit, value };
+    let expr = ClassicalExpr::bits(&[0, 2]).unwrap().compare(Relation::Equal, 2).unwrap();
+    let mut conditions: Vec<Condition> = vec![
+        bit(1, true),
+        bit(2, false),
+        Condition::Not(Box::new(bit(0, true))),
+        Condition::All(vec![]),
+        Condition::Any(vec![]),
+        expr.into(),
+    ];
+    use Relation::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
+    let relations = [Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual];
+    conditions.extend(relations.map(compare));
+    conditions.push(Condition::All(vec![bit(0, true), compare(Less)]));
+    conditions.push(Condition::Any(vec![bit(0, true), Condition::All(vec![compare(Greater)])]));
+    for condition in conditions {
+        let negated = condition.clone().negated();
+        for value in 0..8u32 {
+            let bits = |bit: u32| value >> bit & 1 == 1;
+            assert_ne!(condition.holds(&bits), negated.holds(&bits), "{condition} at {value}");
+        }
+    }
 }

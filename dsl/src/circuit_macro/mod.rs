@@ -119,7 +119,8 @@ pub use variables::ComparedInCondition;
 /// after the name hold angles (`x (a) - 1;` is no qubit `a - 1`; write `x a - 1;`). An angle is
 /// whatever becomes an [`Angle`](crate::Angle): radians (`f64` or a whole number), a fraction of
 /// [`PI`](crate::PI), a declared input, or a sum of such, multiplied or divided by numbers.
-/// Fractions of `PI` stay exact. It may be computed from [variables](#classical-variables), too. Further instructions:
+/// Fractions of `PI` stay exact. It may be computed from [variables](#classical-variables), too.
+/// Further instructions:
 ///
 /// | form | call |
 /// |---|---|

@@ -14,12 +14,14 @@ pub trait ComparedInCondition<V> {
     fn condition(self, relation: Relation, value: V) -> Result<Condition, CircuitError>;
 }
 
+#[doc(hidden)]
 impl<N: TryInto<u128> + Copy + std::fmt::Display> ComparedInCondition<N> for BitRange {
     fn condition(self, relation: Relation, value: N) -> Result<Condition, CircuitError> {
         Condition::compare(&self.bits(..)?, relation, value)
     }
 }
 
+#[doc(hidden)]
 impl<V: Into<PendingExpr>> ComparedInCondition<V> for ScalarVariable {
     fn condition(self, relation: Relation, value: V) -> Result<Condition, CircuitError> {
         Ok(self.compared(relation, value).into_result()?.into())

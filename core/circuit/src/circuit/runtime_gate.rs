@@ -153,7 +153,7 @@ impl RuntimeGate {
     ///
     /// # Errors
     /// The number of the angle that is NaN or infinite, and its value.
-    pub fn at(&self, memory: &dyn ReadMemory) -> Result<Gate, (usize, f64)> {
+    pub fn gate_at(&self, memory: &dyn ReadMemory) -> Result<Gate, (usize, f64)> {
         let mut wrong = None;
         let mut exprs = self.exprs.iter().enumerate();
         let gate = self.gate.map_params(|known| match exprs.next() {

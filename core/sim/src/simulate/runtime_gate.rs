@@ -73,7 +73,7 @@ impl<T: Real, S: Scalar<Real = T>> BoundRuntimeGate<S> {
         memory: &Bits,
         layout: &MemoryLayout,
     ) -> Result<Operator<S>, SimulateError> {
-        let gate = self.gate.at(&memory.read(layout)).map_err(|(k, value)| {
+        let gate = self.gate.gate_at(&memory.read(layout)).map_err(|(k, value)| {
             let angle = self.angles.get(k).cloned().unwrap_or_default();
             CircuitError::RuntimeAngle { gate: self.name.clone(), angle, value }
         })?;
