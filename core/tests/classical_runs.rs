@@ -252,3 +252,48 @@ fn what_has_no_meaning_is_refused() {
     assert!(push(Operation::Break { levels: 1 }).contains("0 are open"));
     assert!(push(Operation::Continue { levels: 0 }).contains("0 are open"));
 }
+
+/// What is assigned to a variable that shows is a result: no qubit is measured besides.
+#[test]
+fn assigned_variables_are_results() {
+    let with = |assign: &dyn Fn(&mut Circuit)| {
+        let mut c = Circuit::new(2);
+        c.x(1).unwrap();
+        assign(&mut c);
+        c
+    };
+    let shots = |c: &Circuit| {
+        let counts = Simulator::new().run_shots::<f64>(c, &[], 5, 1).unwrap();
+        counts.into_iter().collect::<Vec<_>>()
+    };
+    let scalar = with(&|c| {
+        let n = c.add_variable("n", INT).unwrap();
+        c.store(n, 3).unwrap();
+    });
+    let element = with(&|c| {
+        let w = c.add_variable("w", VariableType::array(INT, &[2])).unwrap();
+        c.store_element(w, [1.into()], 7).unwrap();
+    });
+    let bits = with(&|c| {
+        let b = c.bit_register("b", 2).unwrap();
+        c.store_bits(b, ClassicalExpr::constant(ClassicalType::Bits(2), 2)).unwrap();
+    });
+    for (circuit, text) in [(scalar, "n=3"), (element, "w=[0, 7]"), (bits, "10")] {
+        assert!(circuit.has_results(), "{circuit}");
+        assert_eq!(shots(&circuit), [(text.to_owned(), 5)]);
+    }
+    // Neither a hidden variable nor the variable of a loop is one: all qubits are measured, and
+    // nothing else shows.
+    let hidden = with(&|c| {
+        let n = c.hidden_variable("n", INT).unwrap();
+        c.store(n, 3).unwrap();
+    });
+    let over = with(&|c| {
+        let i = c.add_variable("i", INT).unwrap();
+        c.for_loop(i, [1, 1, 2].map(ClassicalExpr::from), |c| c.x(0)).unwrap();
+    });
+    for circuit in [hidden, over] {
+        assert!(!circuit.has_results(), "{circuit}");
+        assert_eq!(shots(&circuit), [("10".to_owned(), 5)]);
+    }
+}

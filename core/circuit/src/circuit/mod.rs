@@ -65,7 +65,7 @@ use std::collections::BTreeMap;
 
 pub use crate::classical::Relation;
 use crate::{
-    classical::ClassicalVariable,
+    classical::{ClassicalVariable, VariableId},
     param::{ParamExpr, ParamId},
 };
 
@@ -235,25 +235,31 @@ impl Circuit {
         self.n_bits
     }
 
-    /// Returns true if bits that are shown are written, by measurements or assignments: a result
-    /// that goes to hidden bits alone is discarded.
+    /// Returns true if bits that are shown are written, by measurements or assignments, or a value
+    /// is assigned to a variable that is shown: a result that goes to hidden ones alone is
+    /// discarded. The variable of a loop is none.
     #[must_use]
     pub fn has_results(&self) -> bool {
-        let writes = |i: &Instruction| match i.operation {
-            Operation::Measure { bit } | Operation::Assign { bit, .. } => self.is_shown(bit),
+        let is_shown = |id: VariableId| self.variables.get(id.index()).is_some_and(|v| !v.hidden);
+        let writes = |i: &Instruction| match &i.operation {
+            Operation::Measure { .. } | Operation::Assign { .. } | Operation::Store(_) => {
+                i.operation.written().iter().any(|&bit| self.is_shown(bit))
+                    || i.operation.written_variable().is_some_and(is_shown)
+            }
             _ => false,
         };
         self.instructions.iter().any(writes)
     }
 
     /// Adds a register of that name, followed by the next free number if the name is taken, and
-    /// hides all others; returns its first bit.
+    /// hides all others and all variables; returns its first bit.
     pub(crate) fn register_alone(
         &mut self,
         name: &str,
         size: usize,
     ) -> Result<usize, CircuitError> {
         self.registers.iter_mut().for_each(|register| register.hidden = true);
+        self.variables.iter_mut().for_each(|variable| variable.hidden = true);
         let is_free = |name: &String| self.registers.iter().all(|register| register.name != *name);
         let numbered = (1u64..).map(|k| format!("{name}_{k}"));
         let free =
