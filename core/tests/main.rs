@@ -33,6 +33,7 @@ mod checkpoint;
 mod classical;
 mod classical_random;
 mod classical_runs;
+mod classical_tails;
 mod classical_text;
 mod delays;
 mod derivatives_in_programs;

@@ -237,6 +237,12 @@ impl ClassicalMemory {
         }
     }
 
+    /// Appends the variables of a layout that are missing, all 0.
+    #[doc(hidden)]
+    pub fn extend(&mut self, layout: &MemoryLayout) {
+        self.variables.resize(layout.n_words.max(self.variables.len()), 0);
+    }
+
     /// Returns what an expression reads here.
     #[doc(hidden)]
     #[must_use]

@@ -111,7 +111,7 @@ impl Simulator {
             }
             self.check_outcomes(circuit.n_bits, distribution.len())?;
         }
-        self.apply_readout_error(circuit, distribution, max_outcomes)
+        self.finish_distribution(circuit, distribution, max_outcomes)
     }
 }
 

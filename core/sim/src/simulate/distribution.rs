@@ -44,6 +44,9 @@ impl Simulator {
         circuit: &BoundCircuit<S>,
         max_outcomes: usize,
     ) -> Result<BTreeMap<Bits, T>, SimulateError> {
+        // More final measurements may have more outcomes to add up than there are branches.
+        let form = circuit.for_outcomes();
+        let circuit = if Finals::new(form, max_outcomes).is_ok() { form } else { circuit };
         if circuit.has_channels() {
             return self.noisy_distribution(circuit, max_outcomes);
         }
@@ -105,11 +108,11 @@ impl Simulator {
                 return self.noisy_distribution(circuit, max_outcomes);
             }
         }
-        self.apply_readout_error(circuit, distribution, max_outcomes)
+        self.finish_distribution(circuit, distribution, max_outcomes)
     }
 
-    /// Applies the final readout errors to the distribution.
-    pub(super) fn apply_readout_error<T: Real, S: Scalar<Real = T>>(
+    /// Applies the final readout errors to the distribution, and runs the tail on its outcomes.
+    pub(super) fn finish_distribution<T: Real, S: Scalar<Real = T>>(
         &self,
         circuit: &BoundCircuit<S>,
         mut distribution: BTreeMap<Bits, T>,
@@ -133,7 +136,15 @@ impl Simulator {
             }
             distribution = after;
         }
-        Ok(distribution)
+        if circuit.tail.is_empty() {
+            return Ok(distribution);
+        }
+        let mut after: BTreeMap<Bits, T> = BTreeMap::new();
+        for (mut bits, p) in distribution {
+            self.run_tail(circuit, &mut bits)?;
+            *after.entry(bits).or_insert_with(T::zero) += p;
+        }
+        Ok(after)
     }
 }
 
@@ -144,6 +155,8 @@ pub(super) struct Finals {
     pub(super) qubits: Vec<usize>,
     /// Position of the qubit of each bit among them.
     places: Vec<usize>,
+    /// True if a tail follows, which outcomes that cannot occur do not reach.
+    has_tail: bool,
 }
 
 impl Finals {
@@ -158,17 +171,20 @@ impl Finals {
         if qubits.len() >= usize::BITS as usize - 1 || 1usize << qubits.len() > max_outcomes {
             return Err(SimulateError::TooManyBranches { limit: max_outcomes });
         }
-        Ok(Finals { bits, qubits, places })
+        Ok(Finals { bits, qubits, places, has_tail: !circuit.tail.is_empty() })
     }
 
     /// Adds the probabilities of their outcomes, each times a weight, to a distribution.
     pub(super) fn add<T: Real>(
         &self,
         bits: &Bits,
-        outcomes: Vec<T>,
+        mut outcomes: Vec<T>,
         weight: &T,
         distribution: &mut BTreeMap<Bits, T>,
     ) {
+        if self.has_tail {
+            drop_impossible(&mut outcomes);
+        }
         for (outcome, p) in outcomes.into_iter().enumerate() {
             if p.is_exact_zero() {
                 continue;
@@ -184,6 +200,24 @@ impl Finals {
                     distribution.insert(end, p);
                 }
             }
+        }
+    }
+}
+
+/// Sets the probabilities of outcomes to 0 that do not occur if one qubit after the other is measured,
+/// from the last on. There are 2^n of them. O(n 2^n).
+fn drop_impossible<T: Real>(outcomes: &mut [T]) {
+    if outcomes.len() < 2 {
+        return;
+    }
+    let sum = |part: &[T]| part.iter().filter_map(T::primal).sum::<f64>();
+    let total = sum(outcomes);
+    let (zero, one) = outcomes.split_at_mut(outcomes.len() / 2);
+    for half in [zero, one] {
+        if sum(half) / total < IMPOSSIBLE {
+            half.fill(T::zero());
+        } else {
+            drop_impossible(half);
         }
     }
 }

@@ -226,6 +226,8 @@ mod tests {
             steps,
             finals,
             readout_errors: Vec::new(),
+            tail: Vec::new(),
+            for_outcomes: None,
             start: None,
             layout: crate::classical::MemoryLayout::default(),
             n_variables: 0,

@@ -30,6 +30,7 @@ mod program;
 mod rounds;
 mod runtime_gate;
 mod state_handle;
+mod tail;
 mod trajectory;
 
 pub use crate::classical::ClassicalMemory as Bits;
@@ -250,8 +251,8 @@ pub struct Simulator {
     pub threads: Threads,
     /// Largest number of bytes that a state may take; checked before anything is allocated.
     pub memory_limit: Option<u64>,
-    /// Largest number of iterations that the loops of a circuit may take together in one run;
-    /// [`MAX_ROUNDS`] by default.
+    /// Largest number of iterations that the loops of a circuit may take together in one run, those
+    /// after its final measurements by themselves; [`MAX_ROUNDS`] by default.
     pub max_rounds: u64,
 }
 

@@ -3,7 +3,10 @@
 //! Shots of a trajectory that end alike are counted before their bits are written down: the memory
 //! is that of the different outcomes, not of the shots.
 
-use std::{collections::BTreeMap, sync::Mutex};
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
 
 use super::{
     Bits, SimulateError, Simulator,
@@ -15,6 +18,9 @@ use crate::{
     scalar::{Real, Scalar},
     state::{StateError, draw},
 };
+
+/// Called with an outcome and the shots that have it.
+type AddOutcome<'f> = dyn Fn(Bits, &[usize]) -> Result<(), SimulateError> + Sync + 'f;
 
 /// Bytes of an outcome besides its bits and its text.
 const BYTES_PER_OUTCOME: u128 = 160;
@@ -44,7 +50,9 @@ impl Simulator {
     }
 
     /// Counts the outcomes of the classical registers in `shots` shots, as [`Simulator::counts`]
-    /// writes them; for circuits with measurements anywhere.
+    /// writes them; for circuits with measurements anywhere. Where only classical instructions
+    /// follow measurements, these are sampled at once, and the instructions run once for each
+    /// outcome.
     ///
     /// # Errors
     /// [`SimulateError`]; the memory limit counts the different outcomes.
@@ -55,13 +63,32 @@ impl Simulator {
         seed: u64,
     ) -> Result<BTreeMap<Bits, u64>, SimulateError> {
         let counts = Mutex::new(BTreeMap::new());
-        let add = |bits: Bits, count: u64| {
+        self.for_each_outcome(circuit, shots, seed, &|bits, shots| {
             let mut counts = lock(&counts);
-            *counts.entry(bits).or_insert(0) += count;
+            *counts.entry(bits).or_insert(0) += shots.len() as u64;
             self.check_outcomes(circuit.n_bits, counts.len())
+        })?;
+        Ok(counts.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Calls `add` with outcomes of the bits and variables and the shots that have each, from any
+    /// thread; an outcome may come several times. A [tail](super::tail) runs once each time.
+    fn for_each_outcome<T: Real, S: Scalar<Real = T>>(
+        &self,
+        circuit: &BoundCircuit<S>,
+        shots: usize,
+        seed: u64,
+        add: &AddOutcome<'_>,
+    ) -> Result<(), SimulateError> {
+        let circuit = circuit.for_outcomes();
+        let finish = |mut bits: Bits, shots: &[usize]| {
+            self.run_tail(circuit, &mut bits)?;
+            add(bits, shots)
         };
-        self.trajectories(circuit, shots, seed, |t| t.count(circuit, &self.threads, &add))?;
-        Ok(counts.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
+        self.trajectories(circuit, shots, seed, |t| {
+            t.for_each_outcome(circuit, &self.threads, &finish)
+        })?;
+        Ok(())
     }
 }
 
@@ -83,47 +110,51 @@ impl<T: Real, S: Scalar<Real = T>> Trajectory<'_, S> {
         Ok(all)
     }
 
-    /// Passes on the count of each outcome; one may come several times.
-    fn count(
+    /// Passes on each outcome with its shots; one may come several times.
+    fn for_each_outcome(
         &self,
         circuit: &BoundCircuit<S>,
         threads: &Threads,
-        add: &dyn Fn(Bits, u64) -> Result<(), SimulateError>,
+        add: &AddOutcome<'_>,
     ) -> Result<(), SimulateError> {
         let mut by_end: Vec<(usize, usize)> =
             self.ends(circuit, threads)?.into_iter().zip(self.shots.iter().copied()).collect();
         by_end.sort_unstable();
-        for shots in by_end.chunk_by(|a, b| a.0 == b.0) {
-            let mut bits = with_finals(self.bits, circuit, shots[0].0);
+        for alike in by_end.chunk_by(|a, b| a.0 == b.0) {
+            let mut bits = with_finals(self.bits, circuit, alike[0].0);
+            let shots: Vec<usize> = alike.iter().map(|(_, shot)| *shot).collect();
             if circuit.readout_errors.is_empty() {
-                add(bits, shots.len() as u64)?;
+                add(bits, &shots)?;
                 continue;
             }
-            // Counts by the bits with a readout error.
-            let mut counts: BTreeMap<Vec<u32>, u64> = BTreeMap::new();
-            for (_, shot) in shots {
-                let flipped = self.apply_readout_errors(circuit, *shot, &mut bits)?;
+            // The shots by the bits with a readout error.
+            let mut by_flipped: BTreeMap<Vec<u32>, Vec<usize>> = BTreeMap::new();
+            for shot in shots {
+                let flipped = self.apply_readout_errors(circuit, shot, &mut bits)?;
                 flipped.iter().for_each(|&bit| bits.flip(bit));
-                *counts.entry(flipped).or_insert(0) += 1;
+                by_flipped.entry(flipped).or_default().push(shot);
             }
-            for (flipped, count) in counts {
+            for (flipped, shots) in by_flipped {
                 let mut bits = bits.clone();
                 flipped.iter().for_each(|&bit| bits.flip(bit));
-                add(bits, count)?;
+                add(bits, &shots)?;
             }
         }
         Ok(())
     }
 
-    /// Returns the basis state that the final measurements find, for each of the shots; 0 if there
-    /// are none.
+    /// Returns the basis state that the final measurements find, for each of the shots: 0 for the
+    /// qubits that they do not read.
     fn ends(&self, circuit: &BoundCircuit<S>, threads: &Threads) -> Result<Vec<usize>, StateError> {
         if circuit.finals.is_empty() {
             return Ok(vec![0; self.shots.len()]);
         }
         let draws: Vec<f64> =
             self.shots.iter().map(|&shot| draw(self.seed, shot as u64, self.draws)).collect();
-        self.state.sample_at(&draws, threads)
+        let read = circuit.finals.values().fold(0, |read, &qubit| read | 1 << qubit);
+        let mut ends = self.state.sample_at(&draws, threads)?;
+        ends.iter_mut().for_each(|end| *end &= read);
+        Ok(ends)
     }
 
     /// Draws the final readout errors of a shot: the bits that were flipped, in order.

@@ -16,6 +16,7 @@ use super::{
     blocks::OpenBlocks,
     classical::ClassicalAction,
     runtime_gate::{BoundRuntimeGate, check_plain},
+    tail::{RunPhase, tail_phases},
 };
 use crate::{
     basis::{BasisError, MAX_QUBITS},
@@ -178,8 +179,35 @@ pub struct BoundCircuit<R> {
     pub(super) finals: BTreeMap<u32, u32>,
     /// Readout errors after the final measurements.
     pub(super) readout_errors: Vec<ReadoutError<R>>,
+    /// Classical steps after the final measurements and their readout errors.
+    pub(super) tail: Vec<SimulationStep<R>>,
+    /// The same circuit for its outcomes, where more measurements are final with a tail.
+    pub(super) for_outcomes: Option<Box<BoundCircuit<R>>>,
     /// The state to start from; `None` is |0…0>.
     pub(super) start: Option<Arc<StateVector<R>>>,
+}
+
+/// Steps that are being bound.
+struct OpenSteps<R> {
+    steps: Vec<SimulationStep<R>>,
+    blocks: OpenBlocks,
+    /// The first step after the last block: jumps may lead there, so that what comes next is part
+    /// of no step before.
+    joined: usize,
+}
+
+impl<R> Default for OpenSteps<R> {
+    fn default() -> OpenSteps<R> {
+        OpenSteps { steps: Vec::new(), blocks: OpenBlocks::default(), joined: 0 }
+    }
+}
+
+impl<R> OpenSteps<R> {
+    fn finish(self) -> Vec<SimulationStep<R>> {
+        let OpenSteps { mut steps, blocks, .. } = self;
+        blocks.finish(&mut steps);
+        steps
+    }
 }
 
 impl<R: Ring> BoundCircuit<R> {
@@ -192,68 +220,85 @@ impl<R: Ring> BoundCircuit<R> {
         binding: &impl Binding<R>,
     ) -> Result<BoundCircuit<R>, SimulateError> {
         circuit.check_blocks()?;
+        check_values(circuit, binding)?;
         let waits = can_defer(circuit);
-        let mut waits = waits.iter();
-        let mut steps: Vec<SimulationStep<R>> = Vec::new();
+        let phase = |&waits: &bool| if waits { RunPhase::Readout } else { RunPhase::Steps };
+        let phases: Vec<RunPhase> = waits.iter().map(phase).collect();
+        let mut bound = BoundCircuit::with_phases(circuit, binding, &phases)?;
+        if let Some(phases) = tail_phases(circuit, &waits) {
+            let for_outcomes = BoundCircuit::with_phases(circuit, binding, &phases)?;
+            bound.for_outcomes = Some(Box::new(for_outcomes));
+        }
+        Ok(bound)
+    }
+
+    /// Binds each instruction for its phase of the run. Those of a block, with the `else` of an
+    /// `if`, have the same.
+    fn with_phases(
+        circuit: &Circuit,
+        binding: &impl Binding<R>,
+        phases: &[RunPhase],
+    ) -> Result<BoundCircuit<R>, SimulateError> {
         let (mut finals, mut readout_errors) = (BTreeMap::new(), Vec::new());
         let mut layout = MemoryLayout::new(circuit.variables());
-        let mut blocks = OpenBlocks::default();
-        // The first step after the last block: jumps may lead there, so that what comes next is
-        // part of no step before.
-        let mut joined = 0;
-        check_values(circuit, binding)?;
+        let (mut before, mut tail) = (OpenSteps::default(), OpenSteps::default());
+        let (mut phases, mut phase) = (phases.iter(), RunPhase::Steps);
         for part in circuit.parts() {
             let instructions = match part {
                 Part::Run(run) => run,
                 Part::Open { head, .. } => {
-                    waits.next();
+                    phase = phases.next().copied().unwrap_or(RunPhase::Steps);
+                    let to = if phase == RunPhase::Tail { &mut tail } else { &mut before };
                     let head = with_numbers(circuit, head, binding)?;
-                    blocks.open(circuit, &head, &mut steps, &mut layout)?;
+                    to.blocks.open(circuit, &head, &mut to.steps, &mut layout)?;
                     continue;
                 }
                 Part::Close { .. } => {
-                    blocks.close(&mut steps);
-                    joined = steps.len();
+                    let to = if phase == RunPhase::Tail { &mut tail } else { &mut before };
+                    to.blocks.close(&mut to.steps);
+                    to.joined = to.steps.len();
                     continue;
                 }
             };
-            for (instruction, waits) in instructions.iter().zip(&mut waits) {
+            for (instruction, phase) in instructions.iter().zip(&mut phases) {
                 let instruction = &*with_numbers(circuit, instruction, binding)?;
+                let to = if *phase == RunPhase::Tail { &mut tail } else { &mut before };
                 match &instruction.operation {
-                    Operation::Measure { bit } if *waits => {
+                    Operation::Measure { bit } if *phase == RunPhase::Readout => {
                         finals.insert(*bit, instruction.targets.first().copied().unwrap_or(0));
                     }
-                    Operation::ReadoutError { bits, probabilities } if *waits => {
+                    Operation::ReadoutError { bits, probabilities }
+                        if *phase == RunPhase::Readout =>
+                    {
                         let error = ReadoutError::new(circuit, bits, probabilities, binding)?;
                         readout_errors.push(error);
                     }
                     operation if operation.is_gate() => {
                         let operator = bind_gate(circuit, instruction, binding)?;
-                        let step = add_gate(&mut steps[joined..], instruction, operator);
-                        steps.extend(step);
+                        let step = add_gate(&mut to.steps[to.joined..], instruction, operator);
+                        to.steps.extend(step);
                     }
                     operation => {
-                        let action = match blocks.exit_of(operation, steps.len())? {
+                        let action = match to.blocks.exit_of(operation, to.steps.len())? {
                             Some(exit) => Some(exit),
                             None => bind_action(circuit, instruction, binding)?,
                         };
                         let condition = instruction.condition.clone();
-                        steps.extend(action.map(|action| SimulationStep { action, condition }));
+                        to.steps.extend(action.map(|action| SimulationStep { action, condition }));
                     }
                 }
             }
         }
-        blocks.finish(&mut steps);
-        let (n_qubits, n_bits) = (circuit.n_qubits(), circuit.n_bits());
-        let n_variables = circuit.variables().len();
         Ok(BoundCircuit {
-            n_qubits,
-            n_bits,
+            n_qubits: circuit.n_qubits(),
+            n_bits: circuit.n_bits(),
             layout,
-            n_variables,
-            steps,
+            n_variables: circuit.variables().len(),
+            steps: before.finish(),
             finals,
             readout_errors,
+            tail: tail.finish(),
+            for_outcomes: None,
             start: None,
         })
     }
@@ -269,13 +314,15 @@ impl<R: Ring> BoundCircuit<R> {
         binding: &impl Binding<R>,
     ) -> Result<(), SimulateError> {
         let is_runtime = |i: &Instruction| matches!(i.operation, Operation::RuntimeGate(_));
-        if self.has_channels()
+        let is_plain = !(self.has_channels()
             || self.has_readout_errors()
             || self.has_classical_actions()
-            || circuit.instructions().iter().any(is_runtime)
-        {
+            || self.for_outcomes.is_some()
+            || circuit.instructions().iter().any(is_runtime));
+        if !is_plain {
             let start = self.start.take();
-            *self = BoundCircuit { start, ..BoundCircuit::new(circuit, binding)? };
+            *self = BoundCircuit::new(circuit, binding)?;
+            self.set_start(start);
             return Ok(());
         }
         let gates = self.steps.iter_mut().flat_map(|step| match &mut step.action {
@@ -300,8 +347,20 @@ impl<R: Ring> BoundCircuit<R> {
         if state.n_qubits() != self.n_qubits {
             return Err(StateError::Sizes { left: self.n_qubits, right: state.n_qubits() });
         }
-        self.start = Some(Arc::new(state));
+        self.set_start(Some(Arc::new(state)));
         Ok(self)
+    }
+
+    fn set_start(&mut self, start: Option<Arc<StateVector<R>>>) {
+        if let Some(form) = &mut self.for_outcomes {
+            form.start.clone_from(&start);
+        }
+        self.start = start;
+    }
+
+    /// Returns the form of the circuit for its outcomes.
+    pub(super) fn for_outcomes(&self) -> &BoundCircuit<R> {
+        self.for_outcomes.as_deref().unwrap_or(self)
     }
 
     pub(super) fn has_channels(&self) -> bool {
@@ -658,7 +717,7 @@ impl UsedResources {
 }
 
 /// Returns the positions of the outermost blocks, from the header to the end of the body, in order.
-fn outermost_blocks(circuit: &Circuit) -> Vec<Range<usize>> {
+pub(super) fn outermost_blocks(circuit: &Circuit) -> Vec<Range<usize>> {
     let (mut blocks, mut at) = (Vec::<Range<usize>>::new(), 0);
     for part in circuit.parts() {
         at += match part {
