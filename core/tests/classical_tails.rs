@@ -400,3 +400,47 @@ fn loops_of_tails_that_never_end_are_found() {
     let error = shots(&counts).unwrap_err();
     assert!(matches!(error, SimulateError::Endless { .. }), "{error}");
 }
+
+/// The memory of the shots of a circuit has its counts, whatever runs it, and that of fewer shots is
+/// its beginning.
+#[test]
+fn memories_have_the_counts_of_their_shots() {
+    fn check<T: Real>(circuit: &Circuit, seed: u64) {
+        let simulator = Simulator::new().with_max_rounds(500);
+        let run = |simulator: &Simulator, shots| {
+            simulator.run_memory::<T>(circuit, &[], shots, seed).unwrap()
+        };
+        let Ok(counts) = simulator.run_shots::<T>(circuit, &[], 50, seed) else {
+            assert!(simulator.run_memory::<T>(circuit, &[], 50, seed).is_err(), "{circuit}");
+            return;
+        };
+        let memory = run(&simulator, 50);
+        let by_outcome: BTreeMap<String, u64> =
+            memory.counts().map(|(outcome, n)| (outcome.clone(), n)).collect();
+        assert_eq!(by_outcome, counts, "seed {seed}\n{circuit}");
+        let mut one_by_one = BTreeMap::new();
+        memory.iter().for_each(|outcome| *one_by_one.entry(outcome.clone()).or_insert(0) += 1);
+        assert_eq!(one_by_one, counts, "seed {seed}\n{circuit}");
+        assert!(memory.iter().take(20).eq(run(&simulator, 20).iter()), "seed {seed}\n{circuit}");
+        let threads = simulator.with_threads(Threads::new(2).unwrap());
+        assert_eq!(run(&threads, 50), memory, "seed {seed}\n{circuit}");
+        assert!(run(&threads, 0).is_empty());
+    }
+    for (seed, circuit) in circuits() {
+        check::<f64>(&circuit, seed);
+        check::<f32>(&circuit, seed);
+        // Without results, with hidden ones alone, and with measurements at the end.
+        let n = circuit.n_qubits();
+        let mut g = Generator::new(seed, n);
+        g.gates();
+        check::<f64>(&g.circuit, seed);
+        let mut hidden = g.circuit.clone();
+        let bit = hidden.hidden_register("aux", 1).unwrap();
+        hidden.measure(0, bit).unwrap().h(0).unwrap();
+        check::<f64>(&hidden, seed);
+        g.circuit.measure(n - 1, 0).unwrap();
+        check::<f64>(&g.circuit, seed);
+        g.circuit.readout_error(0, 0.2, 0.1).unwrap();
+        check::<f64>(&g.circuit, seed);
+    }
+}

@@ -1,8 +1,10 @@
 //! Variables of a circuit, and the values of bits and variables during a run.
 
+use std::fmt;
+
 use smallvec::SmallVec;
 
-use super::{ClassicalError, ClassicalType, ReadMemory, Word, evaluate::element, operator, word};
+use super::{ClassicalError, ClassicalType, ReadMemory, Word, evaluate::element, operator};
 use crate::param::Angle;
 
 /// A variable of a circuit, by its position in the list of all.
@@ -46,6 +48,18 @@ pub struct ClassicalVariable {
     pub ty: VariableType,
     /// True if it is no result: it is left out where outcomes are shown.
     pub hidden: bool,
+}
+
+/// As in OpenQASM: `uint[8]`, `array[float[64], 2, 3]`.
+impl fmt::Display for VariableType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.shape.is_empty() {
+            return self.scalar.fmt(f);
+        }
+        write!(f, "array[{}", self.scalar)?;
+        self.shape.iter().try_for_each(|size| write!(f, ", {size}"))?;
+        f.write_str("]")
+    }
 }
 
 /// A single value.
@@ -268,7 +282,7 @@ impl ClassicalMemory {
         variable: VariableId,
         ty: &VariableType,
     ) -> String {
-        let value = |at: usize| word::text(ty.scalar, self.variable(layout, variable, at));
+        let value = |at: usize| ty.scalar.value_of(self.variable(layout, variable, at)).to_string();
         rows(&ty.shape, 0, &value)
     }
 }

@@ -54,6 +54,7 @@ mod relation;
 mod text;
 mod types;
 mod typing;
+mod value;
 mod word;
 
 pub use evaluate::ReadMemory;
@@ -70,6 +71,7 @@ pub(crate) use text::CircuitNames;
 #[doc(hidden)]
 pub use text::PlaceNames;
 pub use types::{ClassicalType, FloatType, IntType, MAX_WIDTH};
+pub use value::ClassicalValue;
 pub use word::Word;
 
 /// Error of an expression: the reason why it has no meaning.

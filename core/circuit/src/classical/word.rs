@@ -159,20 +159,3 @@ pub(super) fn cast(from: ClassicalType, to: ClassicalType, word: Word) -> Word {
         | (Complex(_), Float(_)) => 0,
     }
 }
-
-/// The text of a value: a number, `true`, the bits of a string, the radians of an angle.
-pub(super) fn text(ty: ClassicalType, word: Word) -> String {
-    match ty {
-        ClassicalType::Bool => (word == 1).to_string(),
-        ClassicalType::Bits(width) => format!("{word:0width$b}", width = width as usize),
-        ClassicalType::Int(int) if int.signed => int_value(int, word).to_string(),
-        ClassicalType::Int(_) => word.to_string(),
-        ClassicalType::Angle(width) => radians(width, word).to_string(),
-        ClassicalType::Float(_) => float_value(word).to_string(),
-        ClassicalType::Complex(_) => {
-            let z = complex_value(word);
-            let sign = if z.im.is_sign_negative() { '-' } else { '+' };
-            format!("{}{sign}{}i", z.re, z.im.abs())
-        }
-    }
-}

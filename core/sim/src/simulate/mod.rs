@@ -29,6 +29,7 @@ mod outcomes;
 mod program;
 mod rounds;
 mod runtime_gate;
+mod shot_memory;
 mod state_handle;
 mod tail;
 mod trajectory;
@@ -45,10 +46,14 @@ pub use program::constants;
 pub use program::{BoundCircuit, final_measurements, has_final_readout_errors, has_final_state};
 #[doc(hidden)]
 pub use program::{bind_instruction, is_static, rebind_instruction};
+#[doc(hidden)]
+pub use shot_memory::FinalReadout;
+pub use shot_memory::ShotMemory;
 pub use state_handle::StateHandle;
 pub use trajectory::{Mean, Trajectory};
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     sync::{Mutex, PoisonError},
 };
@@ -239,6 +244,24 @@ fn bound_from_zero<R: Ring>(
 ) -> Result<BoundCircuit<R>, SimulateError> {
     let bound = BoundCircuit::new(circuit, binding)?;
     if bound.is_static() { Ok(bound) } else { BoundCircuit::new(&circuit.folded(), binding) }
+}
+
+/// Returns a circuit with measurements of all its qubits if it has no results, and what is bound.
+fn with_results<'c, T: Real>(
+    circuit: &'c Circuit,
+    lean: Option<&Compact>,
+    bound: BoundCircuit<Complex<T>>,
+    values: &[T],
+) -> Result<(Cow<'c, Circuit>, BoundCircuit<Complex<T>>), SimulateError> {
+    if circuit.has_results() {
+        return Ok((Cow::Borrowed(circuit), bound));
+    }
+    let measured = match lean {
+        Some(compact) => compact.measuring_all(circuit)?,
+        None => Compact::whole(circuit.clone()).measuring_all(circuit)?,
+    };
+    let bound = BoundCircuit::new(&measured, &Values(values))?;
+    Ok((Cow::Owned(measured), bound))
 }
 
 /// Runs circuits: the executors, the threads and the memory that it may use.
@@ -613,19 +636,11 @@ impl Simulator {
                 None => self.counts_of(circuit, &state, shots, seed, &mut |_, _| {}),
             };
         }
-        let (mut bound, mut circuit) = (bound, circuit);
-        let measured;
-        if !circuit.has_results()
-            && let Some(compact) = &lean
-        {
-            measured = compact.measuring_all(circuit)?;
-            circuit = &measured;
-            bound = BoundCircuit::new(circuit, &Values(&values))?;
-        }
+        let (circuit, bound) = with_results(circuit, lean.as_ref(), bound, &values)?;
         // Outcomes that differ in hidden registers only are the same text.
         let mut counts = BTreeMap::new();
         for (bits, count) in self.trajectory_counts(&bound, shots, seed)? {
-            *counts.entry(bits.text(circuit)).or_insert(0) += count;
+            *counts.entry(bits.text(&circuit)).or_insert(0) += count;
         }
         Ok(counts)
     }
@@ -690,19 +705,12 @@ impl Simulator {
         name: &dyn Fn(usize) -> String,
         by_state: Vec<(usize, u64)>,
     ) -> Result<BTreeMap<String, u64>, SimulateError> {
-        let finals = final_measurements(circuit)?;
-        if !circuit.has_results() {
+        let Some(readout) = FinalReadout::new(circuit)? else {
             return Ok(by_state.into_iter().map(|(index, count)| (name(index), count)).collect());
-        }
+        };
         let mut counts = BTreeMap::new();
-        let mut constant = Bits::zero(circuit.n_bits());
-        constants(circuit).into_iter().for_each(|(bit, value)| constant.set(bit, value));
         for (index, count) in by_state {
-            let mut bits = constant.clone();
-            for (&bit, &qubit) in &finals {
-                bits.set(bit, index >> qubit & 1 == 1);
-            }
-            *counts.entry(bits.text(circuit)).or_insert(0) += count;
+            *counts.entry(readout.bits(index).text(circuit)).or_insert(0) += count;
             self.check_outcomes(circuit.n_bits(), counts.len())?;
         }
         Ok(counts)

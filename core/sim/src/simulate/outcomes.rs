@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Called with an outcome and the shots that have it.
-type AddOutcome<'f> = dyn Fn(Bits, &[usize]) -> Result<(), SimulateError> + Sync + 'f;
+pub(super) type AddOutcome<'f> = dyn Fn(Bits, &[usize]) -> Result<(), SimulateError> + Sync + 'f;
 
 /// Bytes of an outcome besides its bits and its text.
 const BYTES_PER_OUTCOME: u128 = 160;
@@ -73,7 +73,7 @@ impl Simulator {
 
     /// Calls `add` with outcomes of the bits and variables and the shots that have each, from any
     /// thread; an outcome may come several times. A [tail](super::tail) runs once each time.
-    fn for_each_outcome<T: Real, S: Scalar<Real = T>>(
+    pub(super) fn for_each_outcome<T: Real, S: Scalar<Real = T>>(
         &self,
         circuit: &BoundCircuit<S>,
         shots: usize,

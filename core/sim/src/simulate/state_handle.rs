@@ -13,7 +13,7 @@ use crate::{
     observable::PauliSum,
     param::Values,
     scalar::Real,
-    state::{StateVector, counts_by},
+    state::{StateVector, counts_by, samples_by},
 };
 
 /// A state, in the host's memory or where an executor keeps it.
@@ -89,6 +89,30 @@ impl<T: Real> StateHandle<T> {
             }
             StateHandle::Device(state) => {
                 counts_by(shots, seed, threads, progress, |u| Ok(state.sample(u)?))
+            }
+        }
+    }
+
+    /// Samples basis states in the order of the shots; see [`StateVector::sample`]. Tells `progress`
+    /// (done, all) shots every now and then.
+    ///
+    /// # Errors
+    /// Those of [`StateHandle::sample_counts`], and if the shots do not fit in memory.
+    pub fn sample(
+        &self,
+        shots: usize,
+        seed: u64,
+        threads: &Threads,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<Vec<usize>, SimulateError> {
+        match self {
+            StateHandle::Host(state) => {
+                let outcomes = state.sample(shots, seed, threads)?;
+                progress(shots, shots);
+                Ok(outcomes)
+            }
+            StateHandle::Device(state) => {
+                samples_by(shots, seed, threads, progress, |u| Ok(state.sample(u)?))
             }
         }
     }

@@ -31,7 +31,7 @@ pub use density::DensityMatrix;
 use memory::Amplitudes;
 #[doc(hidden)]
 pub use random::{derived_seed, draw, stream};
-pub(crate) use sample::counts_by;
+pub(crate) use sample::{counts_by, samples_by};
 
 use num_complex::Complex;
 

@@ -206,6 +206,33 @@ pub(crate) fn counts_by<E: From<Cancelled>>(
     })
 }
 
+/// Returns the basis states that `find` returns for ascending uniform numbers, in the order of the
+/// shots. These are those of [`StateVector::sample`]; `progress` is called with (done, all) of them.
+pub(crate) fn samples_by<E: From<Cancelled> + From<StateError>>(
+    shots: usize,
+    seed: u64,
+    threads: &Threads,
+    progress: &mut dyn FnMut(usize, usize),
+    find: impl Fn(&[f64]) -> Result<Vec<usize>, E>,
+) -> Result<Vec<usize>, E> {
+    let mut all: Vec<usize> = Vec::new();
+    all.try_reserve_exact(shots).map_err(|_| StateError::Shots { shots })?;
+    all.resize(shots, 0);
+    for round in rounds(shots, ROUND_ELSEWHERE) {
+        threads.check()?;
+        let (first, done) = (round.start, round.end);
+        let uniforms = drawn(seed, round, threads, |u| u);
+        let mut order: Vec<usize> = (0..uniforms.len()).collect();
+        order.sort_unstable_by(|&a, &b| uniforms[a].total_cmp(&uniforms[b]));
+        let ascending: Vec<f64> = order.iter().map(|&k| uniforms[k]).collect();
+        for (k, outcome) in order.into_iter().zip(find(&ascending)?) {
+            all[first + k] = outcome;
+        }
+        progress(done, shots);
+    }
+    Ok(all)
+}
+
 /// Counts the outcomes of all shots, round by round, by the counts of a round, which are in
 /// ascending order; `progress` is told (done, all) shots after each.
 fn count_rounds<C: IntoIterator<Item = (usize, u64)>, E: From<Cancelled>>(
