@@ -180,6 +180,8 @@ pub struct Parsed {
     pub version: Version,
     /// The names in [`QasmOptions::inputs`] that the file was read for, in order of declaration.
     pub read_for: Vec<String>,
+    /// The names of what is declared as an `output`, in order of declaration.
+    pub outputs: Vec<String>,
     /// Warnings: parts of the text that may not mean what was intended.
     pub warnings: Vec<Diagnostic>,
     /// The file and what it includes, for the labels.

@@ -194,6 +194,7 @@ impl QasmLowering<'_> {
         })?;
         let before = self.bits.len();
         self.declare(declaration, span)?;
+        self.outputs.push(declaration.name.symbol);
         let name = Some(declaration.name.symbol);
         self.bits[before..].iter_mut().filter(|r| r.name == name).for_each(|r| r.output = true);
         Ok(())

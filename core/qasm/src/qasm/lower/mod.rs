@@ -223,6 +223,8 @@ struct QasmLowering<'a> {
     /// assigns.
     given: HashMap<&'a str, &'a str>,
     read_for: Vec<String>,
+    /// What is declared as an output.
+    outputs: Vec<InternedName>,
     assigned: Vec<InternedName>,
     /// True while the exponent of a `pow` is evaluated, where `1/2` is a half.
     in_exponent: bool,
@@ -277,11 +279,18 @@ pub(super) fn parse(text: &str, options: &QasmOptions) -> Result<Parsed, Failed>
         lowering.program(&program);
     }
     let circuit = lowering.finish();
+    let outputs = lowering.outputs.iter().map(|&name| lowering.name(name)).collect();
     let QasmLowering { diagnostics, sources, version, read_for, .. } = lowering;
     match circuit {
-        Some((circuit, places)) => {
-            Ok(Parsed { circuit, version, read_for, warnings: diagnostics, sources, places })
-        }
+        Some((circuit, places)) => Ok(Parsed {
+            circuit,
+            version,
+            read_for,
+            outputs,
+            warnings: diagnostics,
+            sources,
+            places,
+        }),
         None => Err(Failed { diagnostics, sources }),
     }
 }
@@ -318,6 +327,7 @@ impl<'a> QasmLowering<'a> {
             inputs: Vec::new(),
             given: options.inputs.iter().copied().collect(),
             read_for: Vec::new(),
+            outputs: Vec::new(),
             assigned: Vec::new(),
             in_exponent: false,
             variables: Vec::new(),
