@@ -401,8 +401,8 @@ fn loops_of_tails_that_never_end_are_found() {
     assert!(matches!(error, SimulateError::Endless { .. }), "{error}");
 }
 
-/// The memory of the shots of a circuit has its counts, whatever runs it, and that of fewer shots is
-/// its beginning.
+/// The memory of the shots of a circuit has its counts, whatever runs it, and that of fewer shots
+/// is its beginning.
 #[test]
 fn memories_have_the_counts_of_their_shots() {
     fn check<T: Real>(circuit: &Circuit, seed: u64) {

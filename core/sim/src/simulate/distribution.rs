@@ -204,8 +204,8 @@ impl Finals {
     }
 }
 
-/// Sets the probabilities of outcomes to 0 that do not occur if one qubit after the other is measured,
-/// from the last on. There are 2^n of them. O(n 2^n).
+/// Sets the probabilities of outcomes to 0 that do not occur if one qubit after the other is
+/// measured, from the last on. There are 2^n of them. O(n 2^n).
 fn drop_impossible<T: Real>(outcomes: &mut [T]) {
     if outcomes.len() < 2 {
         return;

@@ -53,15 +53,14 @@ impl<K: Ord> ShotMemory<K> {
 
     /// Returns the memory with other names of outcomes; those of one name become one.
     #[must_use]
-    pub fn map<L: Ord>(self, name: impl FnMut(&K) -> L) -> ShotMemory<L> {
-        let ShotMemory { outcomes, mut shots } = self;
+    pub fn map<L: Ord>(&self, name: impl FnMut(&K) -> L) -> ShotMemory<L> {
         let mut builder = MemoryBuilder { numbers: BTreeMap::new(), shots: Vec::new() };
-        let names = outcomes.iter().map(name);
+        let names = self.outcomes.iter().map(name);
         // There are no more names than outcomes.
         let numbers: Vec<u32> =
             names.map(|name| builder.number_of(name).unwrap_or_default()).collect();
-        shots.iter_mut().for_each(|shot| *shot = numbers[*shot as usize]);
-        MemoryBuilder { shots, ..builder }.finish()
+        builder.shots.extend(self.shots.iter().map(|&shot| numbers[shot as usize]));
+        builder.finish()
     }
 }
 

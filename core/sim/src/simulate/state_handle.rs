@@ -93,8 +93,8 @@ impl<T: Real> StateHandle<T> {
         }
     }
 
-    /// Samples basis states in the order of the shots; see [`StateVector::sample`]. Tells `progress`
-    /// (done, all) shots every now and then.
+    /// Samples basis states in the order of the shots; see [`StateVector::sample`]. Tells
+    /// `progress` (done, all) shots every now and then.
     ///
     /// # Errors
     /// Those of [`StateHandle::sample_counts`], and if the shots do not fit in memory.

@@ -207,7 +207,8 @@ pub(crate) fn counts_by<E: From<Cancelled>>(
 }
 
 /// Returns the basis states that `find` returns for ascending uniform numbers, in the order of the
-/// shots. These are those of [`StateVector::sample`]; `progress` is called with (done, all) of them.
+/// shots. These are those of [`StateVector::sample`]; `progress` is called with (done, all) of
+/// them.
 pub(crate) fn samples_by<E: From<Cancelled> + From<StateError>>(
     shots: usize,
     seed: u64,
