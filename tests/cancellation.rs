@@ -373,3 +373,14 @@ fn samples_of_a_state_are_cancelled_between_rounds_wherever_it_is() {
         assert!(cancelled >= 3, "{what}: {cancelled}");
     }
 }
+
+/// Numbers ascend where a device looks them up, and shots come back in their order.
+#[test]
+fn samples_of_a_device_are_those_of_the_host_in_order() {
+    let plus = StateVector::from_vector(vec![Complex::from(0.5f64.sqrt()); 2]).unwrap();
+    let host = plus.sample(2_200_000, 1, &Threads::serial()).unwrap();
+    let device: StateHandle<f64> = StateHandle::Device(Box::new(Coin));
+    let mut done = 0;
+    let samples = device.sample(2_200_000, 1, &Threads::serial(), &mut |now, _| done = now);
+    assert!(samples.unwrap() == host && done == 2_200_000);
+}
