@@ -74,6 +74,7 @@ const COMMON: &[(&str, Setter<Common>)] = &[
 
 /// The options of `run`.
 const RUN: &[(&str, Setter<Run>)] = &[
+    ("memory", |r, v| boolean(v).map(|b| r.memory = b)),
     ("shots", |r, v| integer(v, 1, u64::MAX).map(|n| r.shots = Some(n))),
     ("observable", |r, v| strings(v).map(|mut s| r.observables.append(&mut s))),
     ("observables", |r, v| strings(v).map(|mut s| r.observables.append(&mut s))),
@@ -209,6 +210,7 @@ mod tests {
             ("max_gates", "1_000"),
             ("json", "true"),
             ("allow_nonfinite", "true"),
+            ("memory", "true"),
             ("shots", "5"),
             ("observable", "'Z0'"),
             ("observables", "'Z0'"),

@@ -102,6 +102,8 @@ pub(crate) struct Given {
     read_for: Vec<String>,
     /// The text of the circuit, if it has parameters.
     origin: Option<Arc<Parsed>>,
+    /// What the circuit's text declares as an output.
+    outputs: Vec<String>,
 }
 
 impl Given {
@@ -128,7 +130,8 @@ impl Given {
         }
         let in_files = entries.keys().cloned().collect();
         entries.extend(set);
-        Ok(Given { option, entries, tables, in_files, read_for: Vec::new(), origin: None })
+        let (read_for, outputs) = (Vec::new(), Vec::new());
+        Ok(Given { option, entries, tables, in_files, read_for, origin: None, outputs })
     }
 
     /// Returns the source of the value of a name that a file gives: `--set` may win over it.
@@ -187,11 +190,18 @@ impl Given {
         Ok(())
     }
 
-    /// Keeps the text of a circuit with parameters, for what may be wrong with it at their values.
+    /// Keeps the text of a circuit with parameters, for what may be wrong with it at their values,
+    /// and its outputs.
     pub(crate) fn keep(&mut self, parsed: &Parsed) {
+        self.outputs.clone_from(&parsed.outputs);
         if !parsed.circuit.params().is_empty() {
             self.origin = Some(Arc::new(parsed.clone()));
         }
+    }
+
+    /// Returns the names that the circuit's text declares as outputs.
+    pub(crate) fn outputs(&self) -> &[String] {
+        &self.outputs
     }
 
     /// Returns the text of the circuit.

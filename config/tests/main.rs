@@ -14,6 +14,7 @@ mod info;
 #[path = "../../plugins/host/tests/support/mod.rs"]
 mod libraries;
 mod marginals;
+mod memory;
 mod noise;
 mod npy;
 mod observable_params;

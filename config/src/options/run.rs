@@ -23,9 +23,16 @@ first shot. With noise it is exact where density matrices run it (--method).
 
 --qubits 0,3 has counts and probabilities of these qubits at the end, whatever the circuit measures: bit j
 of an outcome, counted from the right, is that of qubit j of the list. JSON: {n_qubits, precision,
-backend, qubits, counts {bits: n}, expectations [{observable, value, stderr}], stderr_covariance,
-variances [{observable, value}], covariances [[x]], amplitudes [[re, im]], probabilities [p], seconds},
-of which there is what was asked for.
+backend, qubits, counts {bits: n}, memory [bits], outputs {name: {type, value | values | distribution}},
+expectations [{observable, value, stderr}], stderr_covariance, variances [{observable, value}],
+covariances [[x]], amplitudes [[re, im]], probabilities [p], seconds}, of which there is what was asked for.
+
+--memory lists the outcome of each shot in order, as the text that counts have. outputs are the classical
+variables of the shots: where a file declares any `output`, those, and else all in circuits that have
+others than registers of bits. Each has its type, such as uint[8] or array[float[64], 2], and with
+--memory the values of the shots in order; without it one value if no outcome changes it, or else a
+distribution [[value, number of shots]], ascending. Values are true or false, the text of a bit string,
+integers with all their digits (up to 128 bits), floats, angles in radians, [re, im], lists.
 
 An observable is a sum of terms such as '0.5*Z0 Z1 - 1e-3 X2 + 2'; @FILE has one term a line,
 or is an FCIDUMP with the integrals of a molecule (Jordan-Wigner, qubits 2k and 2k + 1 for orbital k).
@@ -77,6 +84,9 @@ pub(crate) struct Run {
     /// Number of times to measure; the outcomes are counted
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = parse_shots)]
     pub(crate) shots: Option<u64>,
+    /// The outcome of each of the --shots, in order
+    #[arg(long)]
+    pub(crate) memory: bool,
     /// The expectation value of an observable, or of those in @FILE; may be repeated
     #[arg(long = "observable", value_name = "OBS", allow_hyphen_values = true)]
     pub(crate) observables: Vec<String>,
@@ -157,6 +167,7 @@ impl Run {
     /// Adds the options of the config file that the command line does not give.
     fn fill_from(&mut self, config: &Run) {
         self.shots = self.shots.or(config.shots);
+        self.memory |= config.memory;
         if self.observables.is_empty() {
             self.observables.clone_from(&config.observables);
         }
@@ -171,6 +182,11 @@ impl Run {
         if self.output.as_deref().is_some_and(is_stdout) {
             return Err(Failure::usage(
                 "--output needs a file: the standard output is for the results",
+            ));
+        }
+        if self.memory && self.shots.is_none() {
+            return Err(Failure::usage(
+                "--memory lists the outcome of each shot: --shots says how many there are",
             ));
         }
         if (self.variance || self.covariance) && self.observables.is_empty() {

@@ -8,13 +8,14 @@ use std::{
 use ketgrad_core::{
     circuit::{Circuit, Compact},
     scalar::Scalar,
+    simulate::ShotMemory,
     state::StateVector,
 };
 use num_complex::Complex;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::Value;
 
-use super::marginal::Marginal;
+use super::{marginal::Marginal, outputs::OutputValues};
 use crate::{npy::Number, report::Failure, terminal::Answer};
 
 /// An expectation value.
@@ -27,6 +28,10 @@ pub(crate) struct Expectation<T> {
 /// The results of one run.
 pub(crate) struct RunResult<T> {
     pub(crate) counts: Option<BTreeMap<String, u64>>,
+    /// The outcome of each shot, if they are asked for in order.
+    pub(crate) memory: Option<ShotMemory<String>>,
+    /// The classical variables of the shots.
+    pub(crate) outputs: Vec<OutputValues>,
     pub(crate) expectations: Vec<Expectation<T>>,
     /// The state, if it is asked for in any form.
     pub(crate) state: Option<StateVector<Complex<T>>>,
@@ -47,8 +52,11 @@ impl<T> RunResult<T> {
     pub(crate) fn new() -> RunResult<T> {
         let (variances, covariances, expectations) = (Vec::new(), Vec::new(), Vec::new());
         let (counts, state, diagonal, error_covariances) = (None, None, None, None);
+        let (memory, outputs) = (None, Vec::new());
         RunResult {
             counts,
+            memory,
+            outputs,
             expectations,
             state,
             diagonal,
@@ -139,6 +147,14 @@ impl<T: Number> Results<T> {
                     found(&|| format!("the covariance of `{a}` and `{b}` is {covariance:?}"));
                 }
             }
+            for output in &point.outputs {
+                match output.n_nonfinite() {
+                    0 => {}
+                    n => {
+                        found(&|| format!("{n} of the values of `{}` are not finite", output.name))
+                    }
+                }
+            }
             for (i, a) in point.all().enumerate() {
                 if !(a.re.finite() && a.im.finite()) {
                     found(&|| format!("the amplitude of {} is {a:?}", self.compact.bitstring(i)));
@@ -163,11 +179,20 @@ impl<T: Number> Results<T> {
 }
 
 /// A list that is serialized while it is made.
-struct Stream<I>(I);
+pub(super) struct Stream<I>(pub(super) I);
 
 impl<V: Serialize, I: Iterator<Item = V> + Clone> Serialize for Stream<I> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.0.clone())
+    }
+}
+
+/// Outputs by their names.
+struct Outputs<'a>(&'a [OutputValues]);
+
+impl Serialize for Outputs<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|output| (&output.name, output)))
     }
 }
 
@@ -191,6 +216,14 @@ impl<T: Number> Serialize for Results<T> {
         }
         if self.shots.is_some() {
             self.entry(&mut map, "counts", |p| p.counts.as_ref())?;
+        }
+        if self.points.iter().any(|p| p.memory.is_some()) {
+            self.entry(&mut map, "memory", |p| {
+                Stream(p.memory.as_ref().into_iter().flat_map(ShotMemory::iter))
+            })?;
+        }
+        if self.points.iter().any(|p| !p.outputs.is_empty()) {
+            self.entry(&mut map, "outputs", |p| Outputs(&p.outputs))?;
         }
         if !self.observables.is_empty() {
             self.entry(&mut map, "expectations", |p| {
@@ -254,6 +287,10 @@ impl<T: Number> RunResult<T> {
                 let share = 100.0 * *count as f64 / shots as f64;
                 writeln!(out, "  {bits}  {count:>width$}  {share:6.2} %")?;
             }
+        }
+        if let Some(memory) = &self.memory {
+            writeln!(out, "memory of {} shots{of}", memory.len())?;
+            memory.iter().try_for_each(|bits| writeln!(out, "  {bits}"))?;
         }
         if !self.expectations.is_empty() {
             writeln!(out, "expectation values")?;

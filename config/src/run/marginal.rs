@@ -90,27 +90,19 @@ impl Marginal {
         all
     }
 
-    /// Counts of basis states as counts of outcomes.
-    pub(super) fn counts(&self, by_state: Vec<(usize, u64)>) -> BTreeMap<String, u64> {
-        let bit = |index: usize, place: &Option<usize>| place.map_or(0, |place| index >> place & 1);
-        self.sum(by_state, |index| {
-            self.places
-                .iter()
-                .enumerate()
-                .fold(0, |outcome, (j, place)| outcome | bit(*index, place) << j)
-        })
+    /// Returns the name of the outcome that a basis state has.
+    pub(super) fn name_of_state(&self, index: usize) -> String {
+        let bit = |place: &Option<usize>| place.map_or(0, |place| index >> place & 1);
+        let places = self.places.iter().enumerate();
+        self.name(places.fold(0, |outcome, (j, place)| outcome | bit(place) << j))
     }
 
-    /// Counts of classical bits, into which the qubits of the whole circuit are measured at the
-    /// end, as counts of outcomes.
+    /// Returns the function to the name of an outcome from classical bits, into which the qubits of
+    /// the whole circuit are measured at the end.
     ///
     /// # Errors
     /// [`Failure`] for a qubit that is not measured.
-    pub(super) fn read(
-        &self,
-        circuit: &Circuit,
-        by_bits: impl IntoIterator<Item = (Bits, u64)>,
-    ) -> Result<BTreeMap<String, u64>, Failure> {
+    pub(super) fn reader(&self, circuit: &Circuit) -> Result<impl Fn(&Bits) -> String, Failure> {
         let read = reads(circuit);
         let bit_of = |qubit: &usize| {
             let bit = read.iter().rev().find(|(_, measured)| *measured == qubit);
@@ -124,11 +116,10 @@ impl Marginal {
             bit.map(|(bit, _)| *bit).ok_or_else(not_measured)
         };
         let bits: Vec<u32> = self.qubits.iter().map(bit_of).collect::<Result<_, _>>()?;
-        Ok(self.sum(by_bits, |value| {
-            bits.iter()
-                .enumerate()
-                .fold(0, |outcome, (j, bit)| outcome | usize::from(value.get(*bit)) << j)
-        }))
+        Ok(move |value: &Bits| {
+            let bits = bits.iter().enumerate();
+            self.name(bits.fold(0, |all, (j, bit)| all | usize::from(value.get(*bit)) << j))
+        })
     }
 
     /// Returns the probabilities of the outcomes, from those of the bits of the register, the last
@@ -148,18 +139,6 @@ impl Marginal {
             all[outcome] += p;
         }
         all
-    }
-
-    fn sum<K>(
-        &self,
-        counts: impl IntoIterator<Item = (K, u64)>,
-        outcome: impl Fn(&K) -> usize,
-    ) -> BTreeMap<String, u64> {
-        let mut sums = BTreeMap::new();
-        for (key, count) in counts {
-            *sums.entry(self.name(outcome(&key))).or_insert(0) += count;
-        }
-        sums
     }
 }
 

@@ -7,6 +7,8 @@
 mod answer;
 mod errors;
 mod marginal;
+mod outputs;
+mod shot_outcomes;
 mod task;
 
 use std::{path::Path, sync::Mutex, time::Instant};
@@ -39,6 +41,7 @@ use crate::{
 };
 use answer::{Results, RunResult};
 use marginal::Marginal;
+use outputs::OutputSpec;
 use task::SweepTask;
 
 /// Number of qubits up to which circuits with noise are run on density matrices, unless told
@@ -50,6 +53,9 @@ const MOST_NAMED: usize = 1 << 16;
 
 /// Bytes that a shot takes while shots are drawn and sorted: its number twice, and its outcome.
 const BYTES_PER_SHOT: u128 = 40;
+
+/// Bytes that a shot takes in the memory of the shots, and in that of each output.
+const BYTES_PER_KEPT_SHOT: u128 = 4;
 
 /// Bytes that an entry of the counts takes besides its text.
 const BYTES_PER_COUNT: u128 = 80;
@@ -74,6 +80,9 @@ pub(crate) fn run(
     let args = &args;
     let unwritten = if args.shots.is_some() { Unwritten::IfNoOther } else { Unwritten::None };
     let (circuit, given) = read_noisy(&args.file, &args.values, unwritten, common, terminal)?;
+    if args.shots.is_some() {
+        note_missing_outputs(&circuit, given.outputs(), terminal);
+    }
     if !args.observables.is_empty() || args.probabilities || args.keeps_state() {
         note_readings(&circuit, false, terminal);
     }
@@ -107,7 +116,18 @@ fn simulate<T: Number + DualNum>(
         [] => None,
         qubits => Some(Marginal::new(qubits, whole.n_qubits(), &compact)?),
     };
+    let outputs = match args.shots {
+        Some(_) if common.json && marginal.is_none() => {
+            OutputSpec::all(compact.circuit(), given.outputs())
+        }
+        _ => Vec::new(),
+    };
     let mut needs = needs::<T>(args, &compact, points.len(), here, density);
+    if args.memory {
+        let kept = BYTES_PER_KEPT_SHOT * (1 + outputs.len() as u128) * points.len() as u128;
+        let shots = u128::from(args.shots.unwrap_or(0));
+        needs.add("the memory of the shots", shots.saturating_mul(BYTES_PER_SHOT + kept));
+    }
     let setup = RunSetup {
         args,
         common,
@@ -117,6 +137,7 @@ fn simulate<T: Number + DualNum>(
         observables,
         points,
         sources,
+        outputs,
         density,
         over_shots,
         marginal,
@@ -169,6 +190,8 @@ struct RunSetup<'a> {
     points: Points,
     /// The sources of error, if an input has an error bar.
     sources: Option<Sources>,
+    /// The outputs that are asked for.
+    outputs: Vec<OutputSpec>,
     /// True if density matrices run the circuit.
     density: bool,
     /// True if the circuit is run shot by shot.
@@ -242,6 +265,7 @@ impl RunSetup<'_> {
             simulator,
             observables: &self.observables,
             constant: None,
+            outputs: &self.outputs,
             density: self.density,
             marginal: self.marginal.as_ref(),
             progress,
@@ -314,6 +338,21 @@ impl RunSetup<'_> {
             json: common.json,
             compact: self.compact,
         }
+    }
+}
+
+/// Says which outputs the circuit does not compute.
+fn note_missing_outputs(circuit: &Circuit, declared: &[String], terminal: &Terminal) {
+    let registers = circuit.registers().iter().map(|register| &register.name);
+    let known: Vec<&String> =
+        registers.chain(circuit.variables().iter().map(|variable| &variable.name)).collect();
+    let missing = declared.iter().filter(|name| !known.contains(name));
+    let missing: Vec<String> = missing.map(|name| format!("`{name}`")).collect();
+    if !missing.is_empty() {
+        let (names, plural) = (missing.join(", "), if missing.len() == 1 { "" } else { "s" });
+        terminal.note(&format!(
+            "note: the output{plural} {names} of the file: outputs that are no bits are left out"
+        ));
     }
 }
 
@@ -445,11 +484,19 @@ fn needs<T: Number>(
     needs.add("the gates", each * circuit.instructions().len() as u128);
     if let Some(shots) = args.shots.map(u128::from) {
         needs.add(format_args!("drawing {shots} shots"), shots * BYTES_PER_SHOT);
-        let text = if circuit.has_results() { circuit.n_bits() } else { compact.n_qubits() };
+        let text = if circuit.has_results() { text_length(circuit) } else { compact.n_qubits() };
         let outcomes = shots.min(bytes_needed::<u8>(n_qubits));
         let counts = outcomes
             .saturating_mul(text as u128 + circuit.registers().len() as u128 + BYTES_PER_COUNT);
         needs.add("the counts", counts.saturating_mul(runs as u128));
     }
     needs
+}
+
+/// Returns about how many bytes the text of an outcome has.
+fn text_length(circuit: &Circuit) -> usize {
+    let shown = circuit.variables().iter().filter(|variable| !variable.hidden);
+    // A number with its separator, in an array.
+    let each = shown.map(|v| v.name.len() + v.ty.n_elements().saturating_mul(24));
+    each.fold(circuit.n_bits(), usize::saturating_add)
 }

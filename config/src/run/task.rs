@@ -6,16 +6,18 @@
 
 use std::{
     borrow::Cow,
-    collections::BTreeMap,
     sync::{Mutex, PoisonError},
 };
 
 use ketgrad_core::{
     circuit::{Circuit, Compact},
+    classical::MemoryLayout,
     kernel::{Executor, Operator, PreparedOperators, SERIAL_BELOW, StateHint, Threads},
     observable::PauliSum,
     param::Values,
-    simulate::{Bits, BoundCircuit, SimulateError, Simulator, StateHandle},
+    simulate::{
+        Bits, BoundCircuit, FinalReadout, ShotMemory, SimulateError, Simulator, StateHandle,
+    },
     state::{StateError, StateVector},
 };
 use num_complex::Complex;
@@ -23,6 +25,8 @@ use num_complex::Complex;
 use super::{
     answer::{Expectation, RunResult},
     marginal::Marginal,
+    outputs::OutputSpec,
+    shot_outcomes::ShotOutcomes,
 };
 use crate::{
     npy::Number,
@@ -48,6 +52,8 @@ pub(super) struct SweepTask<'a> {
     pub(super) observables: &'a [Parametric],
     /// The observables on the qubits that the circuit uses, if they have no parameters.
     pub(super) constant: Option<Vec<PauliSum>>,
+    /// The outputs that are asked for.
+    pub(super) outputs: &'a [OutputSpec],
     /// True if density matrices run the circuit.
     pub(super) density: bool,
     /// The qubits that counts and probabilities are of, if not of all.
@@ -177,12 +183,11 @@ impl SweepTask<'_> {
         let point = self.read_out(simulator, state, (keep, observables), alone && shots.is_none());
         let mut point = point.map_err(Failure::input)?;
         if let Some(bound) = shots {
-            let counts = match self.marginal {
-                Some(marginal) => marginal
-                    .read(self.whole, self.outcomes(simulator, &bound).map_err(Failure::input)?)?,
-                None => self.counts(simulator, &circuit, &bound).map_err(Failure::input)?,
-            };
-            point.counts = Some(counts);
+            let drawn = self.draw_shots(simulator, &bound).map_err(Failure::input)?;
+            match self.marginal {
+                Some(marginal) => set_counts(&mut point, drawn.map(marginal.reader(self.whole)?)),
+                None => self.set_outcomes(&mut point, &circuit, &drawn),
+            }
         }
         Ok((point, in_use()))
     }
@@ -223,36 +228,20 @@ impl SweepTask<'_> {
         };
         let expectations =
             observables.iter().map(expectation).collect::<Result<_, SimulateError>>()?;
-        let counts = match self.args.shots {
-            // They are read one by one.
-            Some(_) if self.compact.circuit().has_readout_errors() => None,
-            Some(shots) => {
-                let shots = usize::try_from(shots).unwrap_or(usize::MAX);
-                let mut report = |done, all| {
-                    if alone {
-                        let mut progress =
-                            self.progress.lock().unwrap_or_else(PoisonError::into_inner);
-                        progress.count_in("shots");
-                        progress.report(done as u64, all as u64);
-                    }
-                };
-                let seed = self.common.seed();
-                Some(match self.marginal {
-                    Some(marginal) => {
-                        let by_state = state.sample_counts_reporting(
-                            shots,
-                            seed,
-                            &simulator.threads,
-                            &mut report,
-                        )?;
-                        marginal.counts(by_state)
-                    }
-                    None => simulator.counts_in(self.compact, &state, shots, seed, &mut report)?,
-                })
-            }
-            None => None,
-        };
-        let mut point = RunResult { counts, expectations, ..RunResult::new() };
+        let mut point = RunResult { expectations, ..RunResult::new() };
+        if let Some(shots) = self.args.shots
+            // These are read one by one.
+            && !self.compact.circuit().has_readout_errors()
+        {
+            let mut report = |done, all| {
+                if alone {
+                    let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+                    progress.count_in("shots");
+                    progress.report(done as u64, all as u64);
+                }
+            };
+            self.sample_state(simulator, &state, shots, &mut report, &mut point)?;
+        }
         let marginal = self.marginal.filter(|_| self.args.probabilities);
         let scatters = self.args.variance || self.args.covariance;
         if !(keep || scatters || marginal.is_some()) {
@@ -307,15 +296,12 @@ impl SweepTask<'_> {
         let mut point = RunResult::new();
         if let Some(shots) = self.args.shots {
             let all = self.measured(circuit, start)?;
-            let (circuit, bound) = all.as_ref().map_or((circuit, &bound), |(c, b)| (c, b));
+            let bound = all.as_ref().map_or(&bound, |(_, bound)| bound);
             let (bits, p): (Vec<Bits>, Vec<T>) =
                 simulator.distribution(bound, MOST_OUTCOMES)?.into_iter().unzip();
             let shots = usize::try_from(shots).unwrap_or(usize::MAX);
-            let mut counts = BTreeMap::new();
-            for (k, count) in sample(p, shots, self.common.seed(), &simulator.threads)? {
-                *counts.entry(bits[k].text(circuit)).or_insert(0) += count;
-            }
-            point.counts = Some(counts);
+            let drawn = self.draw_from(p, shots, &simulator.threads)?.map(|&k| bits[k].clone());
+            self.set_results(&mut point, circuit, all.as_ref().map(|(c, _)| c), &drawn);
         }
         if !observables.is_empty() || self.args.probabilities {
             let threads = &simulator.threads;
@@ -339,29 +325,107 @@ impl SweepTask<'_> {
         Ok(point)
     }
 
-    /// Counts of shots that are run one by one.
-    fn counts<T: Number>(
+    /// Samples the final state of a static circuit.
+    fn sample_state<T: Number>(
         &self,
         simulator: &Simulator,
-        circuit: &Circuit,
-        bound: &BoundCircuit<Complex<T>>,
-    ) -> Result<BTreeMap<String, u64>, SimulateError> {
-        // Outcomes that differ in hidden registers only are the same text.
-        let mut counts = BTreeMap::new();
-        for (bits, count) in self.outcomes(simulator, bound)? {
-            *counts.entry(bits.text(circuit)).or_insert(0) += count;
+        state: &StateHandle<T>,
+        shots: u64,
+        report: &mut dyn FnMut(usize, usize),
+        point: &mut RunResult<T>,
+    ) -> Result<(), SimulateError> {
+        let (shots, seed) = (usize::try_from(shots).unwrap_or(usize::MAX), self.common.seed());
+        let is_plain = self.marginal.is_none() && !self.args.memory && self.outputs.is_empty();
+        if is_plain {
+            point.counts = Some(simulator.counts_in(self.compact, state, shots, seed, report)?);
+            return Ok(());
         }
-        Ok(counts)
+        let threads = &simulator.threads;
+        let drawn = match self.args.memory {
+            true => {
+                ShotOutcomes::Memory(ShotMemory::new(state.sample(shots, seed, threads, report)?)?)
+            }
+            false => {
+                ShotOutcomes::Counts(state.sample_counts_reporting(shots, seed, threads, report)?)
+            }
+        };
+        let circuit = self.compact.circuit();
+        match (self.marginal, FinalReadout::new(circuit)?) {
+            (Some(marginal), _) => {
+                set_counts(point, drawn.map(|&state| marginal.name_of_state(state)));
+            }
+            (None, Some(readout)) => {
+                self.set_outcomes(point, circuit, &drawn.map(|&state| readout.bits(state)));
+            }
+            (None, None) => set_counts(point, drawn.map(|&state| self.compact.bitstring(state))),
+        }
+        Ok(())
     }
 
-    /// Returns the classical bits of shots that are run one by one.
-    fn outcomes<T: Number>(
+    /// Draws outcomes by their probabilities.
+    fn draw_from<T: Number>(
+        &self,
+        p: Vec<T>,
+        shots: usize,
+        threads: &Threads,
+    ) -> Result<ShotOutcomes<usize>, SimulateError> {
+        // A state whose squares they are. Rounding may leave less than nothing.
+        let root = |p: T| {
+            if p.primal().is_some_and(|p| p > 0.0) { p.sqrt() } else { T::lit(0.0) }
+        };
+        let mut roots: Vec<T> = p.into_iter().map(root).collect();
+        roots.resize(roots.len().next_power_of_two(), T::lit(0.0));
+        let (state, seed) = (StateVector::from_vector(roots)?, self.common.seed());
+        Ok(match self.args.memory {
+            true => ShotOutcomes::Memory(ShotMemory::new(state.sample(shots, seed, threads)?)?),
+            false => ShotOutcomes::Counts(state.sample_counts(shots, seed, threads)?),
+        })
+    }
+
+    /// Draws the classical bits and variables of shots that are run one by one.
+    fn draw_shots<T: Number>(
         &self,
         simulator: &Simulator,
         bound: &BoundCircuit<Complex<T>>,
-    ) -> Result<BTreeMap<Bits, u64>, SimulateError> {
+    ) -> Result<ShotOutcomes<Bits>, SimulateError> {
         let shots = usize::try_from(self.args.shots.unwrap_or(DEFAULT_SHOTS)).unwrap_or(usize::MAX);
-        simulator.trajectory_counts(bound, shots, self.common.seed())
+        let seed = self.common.seed();
+        Ok(match self.args.memory {
+            true => ShotOutcomes::Memory(simulator.trajectory_memory(bound, shots, seed)?),
+            false => {
+                let counts = simulator.trajectory_counts(bound, shots, seed)?;
+                ShotOutcomes::Counts(counts.into_iter().collect())
+            }
+        })
+    }
+
+    /// Sets counts, memory and outputs to those of outcomes of a circuit.
+    fn set_outcomes<T: Number>(
+        &self,
+        point: &mut RunResult<T>,
+        circuit: &Circuit,
+        drawn: &ShotOutcomes<Bits>,
+    ) {
+        let layout = MemoryLayout::new(circuit.variables());
+        let outputs = self.outputs.iter().map(|output| output.values(drawn, &layout));
+        point.outputs = outputs.collect();
+        // Outcomes that differ in hidden registers only are the same text.
+        set_counts(point, drawn.map(|bits| bits.text(circuit)));
+    }
+
+    /// Sets the results of outcomes of the circuit, or of another one that measures what is asked
+    /// for.
+    fn set_results<T: Number>(
+        &self,
+        point: &mut RunResult<T>,
+        circuit: &Circuit,
+        measured: Option<&Circuit>,
+        drawn: &ShotOutcomes<Bits>,
+    ) {
+        match measured {
+            Some(measured) => set_counts(point, drawn.map(|bits| bits.text(measured))),
+            None => self.set_outcomes(point, circuit, drawn),
+        }
     }
 
     fn many_trajectories<T: Number>(
@@ -381,8 +445,9 @@ impl SweepTask<'_> {
         let mut point = RunResult::new();
         if self.args.shots.is_some() {
             let all = self.measured(circuit, start.clone())?;
-            let (circuit, bound) = all.as_ref().map_or((circuit, bound), |(c, b)| (c, b));
-            point.counts = Some(self.counts(simulator, circuit, bound)?);
+            let bound = all.as_ref().map_or(bound, |(_, bound)| bound);
+            let drawn = self.draw_shots(simulator, bound)?;
+            self.set_results(&mut point, circuit, all.as_ref().map(|(c, _)| c), &drawn);
         }
         if !observables.is_empty() {
             let means = simulator.trajectory_expectations(bound, observables, shots, seed)?;
@@ -421,20 +486,11 @@ fn covariances<T: Number>(
     Ok(rows)
 }
 
-/// Draws how often each of some outcomes occurs, given their probabilities.
-fn sample<T: Number>(
-    p: Vec<T>,
-    shots: usize,
-    seed: u64,
-    threads: &Threads,
-) -> Result<Vec<(usize, u64)>, SimulateError> {
-    // A state whose squares they are. Rounding may leave less than nothing.
-    let mut roots: Vec<T> = p
-        .into_iter()
-        .map(|p| if p.primal().is_some_and(|p| p > 0.0) { p.sqrt() } else { T::lit(0.0) })
-        .collect();
-    roots.resize(roots.len().next_power_of_two(), T::lit(0.0));
-    Ok(StateVector::from_vector(roots)?.sample_counts(shots, seed, threads)?)
+/// Sets the counts of outcomes, and if they are in order, the memory.
+fn set_counts<T>(point: &mut RunResult<T>, drawn: ShotOutcomes<String>) {
+    let (counts, memory) = drawn.into_counts();
+    point.counts = Some(counts);
+    point.memory = memory;
 }
 
 #[cfg(test)]
@@ -460,6 +516,7 @@ mod tests {
             simulator: Simulator::new(),
             observables: &[],
             constant,
+            outputs: &[],
             density: false,
             marginal: None,
             progress: Mutex::new(Progress::new(&Terminal::new(true), "gates")),
