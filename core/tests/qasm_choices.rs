@@ -27,33 +27,45 @@ const HEAD: &str = "OPENQASM 3.0; include \"stdgates.inc\"; \
     def turned(bit[3] b, float t) -> float { for int i in [0:2] { if (b[i]) return t * i; t -= 0.5; } return t; } ";
 
 fn read(text: &str) -> Result<Circuit, String> {
-    parse(text, &QasmOptions::default()).map(|parsed| parsed.circuit).map_err(|e| e.to_string())
+    read_as(text, false)
+}
+
+/// Reads a text, with variables in the circuit or without.
+fn read_as(text: &str, variables: bool) -> Result<Circuit, String> {
+    let options = QasmOptions::default().with_variables(variables);
+    parse(text, &options).map(|parsed| parsed.circuit).map_err(|e| e.to_string())
 }
 
 /// The probabilities of texts of the classical registers.
 fn outcomes(circuit: &Circuit) -> BTreeMap<String, f64> {
     let bound = BoundCircuit::<Complex<f64>>::new(circuit, &Values::<f64>(&[])).unwrap();
     let exact = Simulator::new().distribution(&bound, 1 << 12).unwrap();
-    let mut shown = BTreeMap::new();
-    for (bits, p) in exact {
-        // Hidden bits are 0 at the end, so every text comes once.
-        assert!(shown.insert(bits.text(circuit), p).is_none(), "{circuit}");
-    }
-    shown
+    crate::shown_bits::distribution(exact.iter().map(|(bits, p)| (bits, *p)), circuit)
 }
 
 /// `body` with `c` measured; an error is what the file is refused with.
 fn measured(body: &str) -> Result<Circuit, String> {
-    read(&format!(
+    measured_as(body, false)
+}
+
+fn measured_as(body: &str, variables: bool) -> Result<Circuit, String> {
+    let text = format!(
         "{HEAD} qubit[{N}] m; qubit[2] r; bit[{N}] c; bit out; h m; c = measure m; {body} out = measure r[0];"
-    ))
+    );
+    read_as(&text, variables)
 }
 
 /// Compares a file with those in which `c` is known. Whether it is read.
 fn agrees(body: &str) -> Result<(), String> {
-    let circuit = measured(body)?;
+    // With variables there is nothing to refuse.
+    agrees_as(body, true).unwrap_or_else(|e| panic!("{e}\n{body}"));
+    agrees_as(body, false)
+}
+
+fn agrees_as(body: &str, variables: bool) -> Result<(), String> {
+    let circuit = measured_as(body, variables)?;
     let given = outcomes(&circuit);
-    let printed = read(&to_qasm3(&circuit).unwrap()).unwrap();
+    let printed = read_as(&to_qasm3(&circuit).unwrap(), variables).unwrap();
     assert_eq!(outcomes(&printed).len(), given.len(), "{body}");
     for c in 0..1usize << N {
         let known = format!(

@@ -126,15 +126,30 @@ pub struct QasmOptions<'a> {
     /// inputs, which are parameters of the circuit, mean nothing here: [`Parsed::read_for`] says
     /// which values were taken.
     pub inputs: &'a [(&'a str, &'a str)],
+    /// Keeps what depends on measurements in variables of the circuit, not in bits.
+    pub(crate) variables: bool,
 }
 
 impl Default for QasmOptions<'_> {
     fn default() -> Self {
-        QasmOptions { file: "<input>", max_gates: 100_000_000, include: None, inputs: &[] }
+        QasmOptions {
+            file: "<input>",
+            max_gates: 100_000_000,
+            include: None,
+            inputs: &[],
+            variables: false,
+        }
     }
 }
 
 impl<'a> QasmOptions<'a> {
+    /// Sets [`variables`](QasmOptions::variables).
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_variables(self, variables: bool) -> QasmOptions<'a> {
+        QasmOptions { variables, ..self }
+    }
+
     /// Sets [`file`](QasmOptions::file).
     #[must_use]
     pub fn with_file(self, file: &'a str) -> QasmOptions<'a> {

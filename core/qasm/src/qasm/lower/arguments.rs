@@ -150,6 +150,13 @@ impl QasmLowering<'_> {
                 Some(VariableState::ValueSet(choice)) => {
                     let _ = self.assign_part(whole, &places, Classical::ValueSet(choice), span);
                 }
+                Some(VariableState::Stored) => {
+                    let value = self.read_variable(id, span);
+                    let _ = value.and_then(|value| {
+                        self.flush(whole, span)?;
+                        self.assign_elements(whole, &places, &value, span)
+                    });
+                }
                 Some(_) => self.lose(whole, span),
                 None => {}
             }
@@ -209,6 +216,11 @@ impl QasmLowering<'_> {
             },
             CallArgument::Classical(Classical::Value(value)) if ty.dims.is_some() => {
                 let value = self.check_array(parameter, value, name.span)?;
+                if value.is_runtime() {
+                    let id = self.new_variable(name, ty, None)?;
+                    self.store_value(id, &value, name.span)?;
+                    return self.declare_name(name, SymbolEntry::Variable(id));
+                }
                 self.declare_name(name, SymbolEntry::Const(value))
             }
             CallArgument::Classical(Classical::ValueSet(choice)) if ty.dims.is_some() => {
@@ -224,7 +236,10 @@ impl QasmLowering<'_> {
             CallArgument::Variable(id) => self.declare_name(name, SymbolEntry::Variable(id)),
             CallArgument::Part(part, value) => {
                 let id = self.new_variable(name, ty, None)?;
-                self.set(id, VariableState::Known(value));
+                match value.is_runtime() {
+                    true => self.store_value(id, &value, name.span)?,
+                    false => self.set(id, VariableState::Known(value)),
+                }
                 parts.push((id, part));
                 self.declare_name(name, SymbolEntry::Variable(id))
             }

@@ -14,6 +14,7 @@ use num_traits::{CheckedAdd, CheckedDiv, CheckedMul};
 use super::{
     angle_value, duration,
     integer::{self, IntOperandKind, IntegerType, MAX_WIDTH, operate},
+    runtime,
     value::{QasmValue, RealConstant, fits, wrong_operand},
 };
 use crate::{
@@ -38,6 +39,10 @@ pub(super) fn binary(
     version: Version,
 ) -> Result<QasmValue, QasmProblem> {
     use BinaryOp::*;
+    let is_runtime = |v: &QasmValue| matches!(v, QasmValue::Runtime(_));
+    if is_runtime(&left) || is_runtime(&right) {
+        return runtime::binary(op, left, right);
+    }
     if matches!(left, QasmValue::AngleValue(_)) || matches!(right, QasmValue::AngleValue(_)) {
         return angle_value::operate(op, left, right, version);
     }
@@ -194,6 +199,9 @@ fn symbolic(
 }
 
 pub(super) fn add(left: QasmValue, right: QasmValue) -> Result<QasmValue, QasmProblem> {
+    if left.is_runtime() || right.is_runtime() {
+        return runtime::binary(BinaryOp::Add, left, right);
+    }
     if let Some(sum) = integers(BinaryOp::Add, &left, &right, Version::V3) {
         return sum;
     }
@@ -224,6 +232,9 @@ fn scale(angle: Angle, q: Q) -> Result<QasmValue, QasmProblem> {
 }
 
 pub(super) fn multiply(left: QasmValue, right: QasmValue) -> Result<QasmValue, QasmProblem> {
+    if left.is_runtime() || right.is_runtime() {
+        return runtime::binary(BinaryOp::Mul, left, right);
+    }
     if let Some(product) = integers(BinaryOp::Mul, &left, &right, Version::V3) {
         return product;
     }
@@ -301,6 +312,9 @@ pub(super) fn power(
     exponent: QasmValue,
     version: Version,
 ) -> Result<QasmValue, QasmProblem> {
+    if [&base, &exponent].iter().any(|value| value.is_runtime()) {
+        return runtime::power(base, exponent);
+    }
     let (base, exponent) = (angle_value::plain(base)?, angle_value::plain(exponent)?);
     if let (QasmValue::Int(a, ty), QasmValue::Int(n @ 0.., _), Version::V3) =
         (&base, &exponent, version)
@@ -469,6 +483,9 @@ pub(super) fn mask(width: u32) -> u128 {
 
 /// A smooth function.
 pub(super) fn smooth(function: ElementaryFunction, x: QasmValue) -> Result<QasmValue, QasmProblem> {
+    if let QasmValue::Runtime(x) = x {
+        return runtime::smooth(function, *x);
+    }
     let x = angle_value::plain(x)?;
     if let Some(n) = x.constant() {
         return match exact_value(function, &x, n) {

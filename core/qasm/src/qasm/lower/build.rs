@@ -16,8 +16,10 @@ use super::{
     IndexSet, LoweredItem, Planned, QasmLowering,
     call::{PlannedCall, Resolved},
     conditional::{Built, both},
+    control::{BlockFrames, BlockHead},
     define::{GateBodyStep, GateTemplate},
     instantiate::instantiate,
+    memory::circuit_problem,
     names::GateCallee,
     power::{self, Exponent, PoweredGate},
     pragma::{ChannelSpec, PlannedChannel},
@@ -26,8 +28,8 @@ use super::{
 use crate::{
     channel::Channel,
     circuit::{
-        Circuit, Condition, Control, GateDefinition, Instruction, Operation, ParamDef, Qubits,
-        ReadoutBitList,
+        Circuit, ClassicalAssignment, ClassicalTarget, Condition, Control, ForHeader, ForValues,
+        GateAngle, GateDefinition, Instruction, Operation, ParamDef, Qubits, ReadoutBitList,
     },
     gate::{Gate, GateKind},
     matrix::Matrix,
@@ -80,6 +82,8 @@ struct Builder<'p> {
     sink: u32,
     /// The instructions where the loops around begin.
     loops: Vec<usize>,
+    /// The instructions where the blocks around begin, and the frames of those that exits count.
+    blocks: Vec<(usize, Option<BlockFrames>)>,
 }
 
 impl QasmLowering<'_> {
@@ -101,7 +105,8 @@ impl QasmLowering<'_> {
         for register in self.classical_registers() {
             circuit.push_register(register);
         }
-        let mut failed = None;
+        let mut failed = self.declare_memory(&mut circuit).err();
+        let tables = self.tables();
         let hidden = most + u32::from(discards);
         if let (Err(problem), None) = (self.check_hidden(hidden), &failed) {
             failed = Some((problem, self.file_span(Default::default())));
@@ -128,6 +133,7 @@ impl QasmLowering<'_> {
             conditions: &conditions,
             sink: self.n_bits.saturating_add(most),
             loops: Vec::new(),
+            blocks: Vec::new(),
             own: self
                 .sources
                 .iter()
@@ -135,7 +141,7 @@ impl QasmLowering<'_> {
                 .collect(),
             named: HashMap::new(),
         };
-        for Planned { item, guard } in plan {
+        for Planned { item, guard } in tables.into_iter().chain(plan) {
             let statement = item.file_span();
             builder.condition =
                 guard.and_then(|guard| conditions.get(guard.number as usize)?.condition_of(guard));
@@ -178,8 +184,15 @@ impl LoweredItem {
             | LoweredItem::Delay { place, .. }
             | LoweredItem::ReadoutError { place, .. }
             | LoweredItem::While { place, .. }
+            | LoweredItem::Write { place, .. }
+            | LoweredItem::WriteBits { place, .. }
+            | LoweredItem::WriteBitAt { place, .. }
             | LoweredItem::Assign { place, .. } => Some(*place),
             LoweredItem::EndWhile
+            | LoweredItem::Open { .. }
+            | LoweredItem::Close
+            | LoweredItem::Exit { .. }
+            | LoweredItem::BreakLoop
             | LoweredItem::Barrier { .. }
             | LoweredItem::Store { .. }
             | LoweredItem::Forget { .. }
@@ -285,7 +298,82 @@ impl Builder<'_> {
                     self.push(Operation::Barrier, all, ControlList::new())
                 }
             }
+            other => self.block_item(other),
         }
+    }
+
+    /// Adds a part of a block, or what writes to memory.
+    fn block_item(&mut self, item: LoweredItem) -> Result<(), QasmProblem> {
+        match item {
+            LoweredItem::Open { head, frames } => self.open(head, frames),
+            LoweredItem::Close => {
+                if let Some((at, _)) = self.blocks.pop() {
+                    self.circuit.set_body(at);
+                }
+                Ok(())
+            }
+            LoweredItem::Exit { ends: true, .. } => self.classical(Operation::End),
+            LoweredItem::Exit { frame, .. } => self.exit(frame),
+            LoweredItem::BreakLoop => self.classical(Operation::Break { levels: 1 }),
+            LoweredItem::Write { slot, indices, value, .. } => {
+                let stored = match indices.is_empty() {
+                    true => self.circuit.store(slot, *value),
+                    false => self.circuit.store_element(slot, indices, *value),
+                };
+                stored.map(|_| ()).map_err(circuit_problem)
+            }
+            LoweredItem::WriteBits { bits, value, .. } => {
+                let target = ClassicalTarget::Bits(bits.iter().collect());
+                let assignment = ClassicalAssignment { target, value: *value };
+                self.classical(Operation::Store(Arc::new(assignment)))
+            }
+            LoweredItem::WriteBitAt { bits, index, value, .. } => {
+                let bits: Vec<u32> = bits.iter().collect();
+                let stored = self.circuit.store_bit(&bits, *index, *value);
+                stored.map(|_| ()).map_err(circuit_problem)
+            }
+            // `item` has all others.
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds an operation that acts on no qubits.
+    fn classical(&mut self, operation: Operation) -> Result<(), QasmProblem> {
+        self.push(operation, Qubits::new(), ControlList::new())
+    }
+
+    fn open(&mut self, head: BlockHead, frames: BlockFrames) -> Result<(), QasmProblem> {
+        let at = self.circuit.instructions().len();
+        let (operation, condition, counted) = match head {
+            BlockHead::If(condition) => (Operation::If { body: 0 }, Some(condition), None),
+            BlockHead::Else => (Operation::Else { body: 0 }, None, None),
+            BlockHead::While(condition) => (Operation::While { body: 0 }, condition, Some(frames)),
+            BlockHead::For { slot, values } => {
+                let [start, step, end] = *values;
+                let values = ForValues::Range { start, step, end };
+                let over = Arc::new(ForHeader { variable: slot, values });
+                (Operation::For { over, body: 0 }, None, Some(frames))
+            }
+            BlockHead::Block => (Operation::Block { body: 0 }, None, Some(frames)),
+        };
+        self.condition = condition.map(Arc::new);
+        self.classical(operation)?;
+        self.blocks.push((at, counted));
+        Ok(())
+    }
+
+    /// Leaves a frame: the block that it is.
+    fn exit(&mut self, frame: u64) -> Result<(), QasmProblem> {
+        let counted = self.blocks.iter().rev().filter_map(|(_, frames)| *frames);
+        for (levels, frames) in (1..).zip(counted) {
+            if frames.whole == Some(frame) {
+                return self.classical(Operation::Break { levels });
+            }
+            if frames.round == Some(frame) {
+                return self.classical(Operation::Continue { levels });
+            }
+        }
+        Err(QasmProblem::Circuit { reason: "an exit without its block".to_owned() })
     }
 
     fn assign(&mut self, bit: u32, value: bool) -> Result<(), QasmProblem> {
@@ -419,6 +507,9 @@ impl Builder<'_> {
     ) -> Result<(), QasmProblem> {
         let (own, targets) = qubits.split_at(n_controls);
         controls.extend(own.iter().map(|&qubit| Control { qubit, value: true }));
+        if args.iter().any(QasmValue::is_runtime) {
+            return self.runtime_gate(kind, args, exponents, controls, targets);
+        }
         let angles = args.iter().map(|arg| arg.angle().ok_or(QasmProblem::NotFinite));
         let angles = angles.collect::<Result<SmallVec<[Angle; 3]>, _>>()?;
         let gate =
@@ -436,6 +527,48 @@ impl Builder<'_> {
             PoweredGate::Matrix(m) => {
                 self.push(Operation::Unitary(Arc::new(m)), targets.into(), controls)
             }
+        }
+    }
+
+    /// Adds a power of a gate whose angles are known only when it runs.
+    fn runtime_gate(
+        &mut self,
+        kind: GateKind,
+        args: &[QasmValue],
+        exponents: &[Exponent],
+        mut controls: ControlList,
+        targets: &[u32],
+    ) -> Result<(), QasmProblem> {
+        let angles = args.iter().map(|arg| match arg {
+            QasmValue::Runtime(expr) => Ok(GateAngle::from((**expr).clone())),
+            other => other.angle().map(GateAngle::from).ok_or(QasmProblem::NotFinite),
+        });
+        let mut targets: Qubits = targets.into();
+        let mut kind = kind;
+        if kind == GateKind::GPHASE
+            && let Some(last) = controls.iter().rposition(|control| control.value)
+        {
+            targets = [controls.remove(last).qubit].into_iter().collect();
+            kind = GateKind::P;
+        }
+        let angles = angles.collect::<Result<Vec<_>, _>>()?;
+        let operation = Operation::gate(kind, angles).map_err(circuit_problem)?;
+        let (Operation::RuntimeGate(gate), false) = (&operation, exponents.is_empty()) else {
+            return self.push(operation, targets, controls);
+        };
+        match power::raise(gate.with_placeholders(), exponents)? {
+            PoweredGate::Gate(raised, times) => {
+                let raised = gate.in_place_of(&raised);
+                for _ in 0..times {
+                    self.push(raised.clone(), targets.clone(), controls.clone())?;
+                }
+                Ok(())
+            }
+            PoweredGate::Matrix(_) => Err(QasmProblem::Power {
+                gate: kind.name().to_owned(),
+                exponent: exponents.last().map_or(1.0, |exponent| exponent.value()),
+                reason: "a measurement decides its angle",
+            }),
         }
     }
 
@@ -479,6 +612,7 @@ impl Builder<'_> {
             conditions: &[],
             sink: 0,
             loops: Vec::new(),
+            blocks: Vec::new(),
             own: Vec::new(),
             named: HashMap::new(),
         };

@@ -295,7 +295,7 @@ impl QasmLowering<'_> {
 }
 
 /// Returns true if the cause may be a value that never occurs at run time.
-fn is_of_value(problem: &QasmProblem) -> bool {
+pub(super) fn is_of_value(problem: &QasmProblem) -> bool {
     matches!(
         problem,
         QasmProblem::IndexOutOfRange { .. }

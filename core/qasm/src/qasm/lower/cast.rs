@@ -17,12 +17,16 @@ use super::{
     declare::ELEMENT,
     evaluate::UNSIZED,
     integer::{INT, IntegerType, MAX_WIDTH},
+    runtime,
     truth::nonzero,
     value::RealConstant,
 };
-use crate::qasm::{
-    ast::{BaseType, QasmExpr, QasmSpan, Type},
-    diagnostic::{Diagnostic, QasmProblem},
+use crate::{
+    classical::{ClassicalExpr, ClassicalType},
+    qasm::{
+        ast::{BaseType, QasmExpr, QasmSpan, Type},
+        diagnostic::{Diagnostic, QasmProblem},
+    },
 };
 
 impl QasmLowering<'_> {
@@ -81,6 +85,9 @@ impl QasmLowering<'_> {
         if let Some(dims) = &ty.dims {
             return self.cast_array(ty, dims, value, span);
         }
+        if let QasmValue::Runtime(expr) = value {
+            return self.cast_runtime(ty, *expr, span);
+        }
         let result = match (ty.base, &value) {
             (BaseType::Angle, _) => to_angle(value, width),
             (BaseType::Float, _) => to_float(value, width),
@@ -133,6 +140,26 @@ impl QasmLowering<'_> {
                 Err(self.report(error.maybe_help(help)))
             }
         }
+    }
+
+    /// Casts a value that is known only when the circuit runs.
+    fn cast_runtime(&mut self, ty: &Type, expr: ClassicalExpr, span: QasmSpan) -> Lower<QasmValue> {
+        let Some(to) = self.scalar_type(ty)? else {
+            let what = format!("{} that a measurement decides", type_name(ty.base));
+            return self.refuse(&what, span);
+        };
+        if let (ClassicalType::Angle(_), Some(ClassicalType::Int(_) | ClassicalType::Bool)) =
+            (to, expr.ty())
+        {
+            return self.fail(wrong(&QasmValue::Runtime(Box::new(expr)), "an angle"), span);
+        }
+        // A single bit is a number.
+        let expr = match (to, expr.ty()) {
+            (ClassicalType::Float(_), Some(ClassicalType::Bits(1))) => expr.truth(),
+            _ => expr,
+        };
+        let cast = expr.cast(to).map_err(runtime::problem);
+        self.check(cast, span).map(runtime::value)
     }
 
     fn cast_array(

@@ -82,6 +82,9 @@ impl QasmLowering<'_> {
     }
 
     fn deep_classical(&mut self, expr: &QasmExpr) -> Lower<Classical> {
+        if self.has_memory() {
+            return self.value_or_bits(expr);
+        }
         match &expr.kind {
             QasmExprKind::Index(base, index)
                 if index.iter().any(|at| matches!(at, Index::At(at) if self.may_depend(at)))

@@ -95,7 +95,7 @@ impl QasmLowering<'_> {
         let size = self.spend_branch(&condition, self.guard, span)?;
         // Each takes at least a byte of a source, or was counted as a step.
         let number = u32::try_from(self.branches.len()).unwrap_or(u32::MAX);
-        let start = self.plan.len();
+        let mut start = self.plan.len();
         let (outer, mark) = (self.guard, self.mark);
         self.branches.push(PlannedBranch {
             parent: outer,
@@ -106,14 +106,22 @@ impl QasmLowering<'_> {
         self.mark = self.log.len();
         self.depth += 1;
         let sides = [false, true].map(|otherwise| Some(Guard { number, otherwise }));
+        let mut middle = start;
         let [then, otherwise] = [false, true].map(|otherwise| {
             self.guard = sides[usize::from(otherwise)];
+            if otherwise {
+                middle = self.plan.len();
+            }
             body(self, otherwise);
             (self.leaving.take(), self.end_branch())
         });
         (self.guard, self.mark) = (outer, mark);
         self.leave_branch();
         match (then, otherwise) {
+            ((None, then), (None, otherwise)) if self.has_memory() => {
+                (start, middle) =
+                    self.join_in_memory([&then, &otherwise], (start, middle), span)?;
+            }
             ((None, then), (None, otherwise)) => {
                 self.join_branches([&then, &otherwise], sides, span)?
             }
@@ -122,7 +130,9 @@ impl QasmLowering<'_> {
             // Both sides left: what follows runs after the inner one of the two frames.
             ((Some(a), _), (Some(b), _)) => self.leaving = Some(a.max(b)),
         }
-        if self.changes_its_condition(number, start) {
+        if self.has_memory() {
+            self.form_of_branches(number, start, middle, (outer, span));
+        } else if self.changes_its_condition(number, start) {
             self.branches[number as usize].stored = true;
             self.plan.insert(start, Planned { item: LoweredItem::Store { number }, guard: outer });
             self.plan.push(Planned { item: LoweredItem::Forget { number }, guard: None });
@@ -147,7 +157,7 @@ impl QasmLowering<'_> {
 
     /// Returns true if anything from `start` on, except the very last step, changes a bit that the
     /// condition reads.
-    fn changes_its_condition(&self, number: u32, start: usize) -> bool {
+    pub(super) fn changes_its_condition(&self, number: u32, start: usize) -> bool {
         let items = &self.plan[start..];
         let written = |planned: &Planned| match &planned.item {
             LoweredItem::Measure { bits, .. }
@@ -243,12 +253,12 @@ impl QasmLowering<'_> {
         let (mut loops, mut open) = (Vec::new(), Vec::new());
         for (at, planned) in self.plan.iter().enumerate() {
             match (&planned.item, open.as_slice()) {
-                (LoweredItem::While { .. }, _) => open.push(at),
-                (LoweredItem::EndWhile, &[start]) => {
+                (LoweredItem::While { .. } | LoweredItem::Open { .. }, _) => open.push(at),
+                (LoweredItem::EndWhile | LoweredItem::Close, &[start]) => {
                     open.clear();
                     loops.push(start..at);
                 }
-                (LoweredItem::EndWhile, _) => {
+                (LoweredItem::EndWhile | LoweredItem::Close, _) => {
                     open.pop();
                 }
                 _ => {}

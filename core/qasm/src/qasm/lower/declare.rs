@@ -6,8 +6,9 @@ use super::{
     classical::Classical,
     digits::{to_digits, trim},
     duration::Duration,
-    integer::IntegerType,
+    integer::{IntegerType, MAX_WIDTH},
     names::SymbolEntry,
+    runtime,
     subroutine::CallResult,
     variables::VariableState,
 };
@@ -195,6 +196,12 @@ impl QasmLowering<'_> {
         let before = self.bits.len();
         self.declare(declaration, span)?;
         self.outputs.push(declaration.name.symbol);
+        if let Some(&SymbolEntry::Variable(id)) = self.names.get(declaration.name.symbol) {
+            self.variables[id].is_output = true;
+            if let Some(slot) = self.variables[id].slot {
+                self.memory.set_output(slot);
+            }
+        }
         let name = Some(declaration.name.symbol);
         self.bits[before..].iter_mut().filter(|r| r.name == name).for_each(|r| r.output = true);
         Ok(())
@@ -280,6 +287,19 @@ impl QasmLowering<'_> {
             self.push(LoweredItem::Discard { qubits: picked, kept: Vec::new(), place });
             return Ok(());
         };
+        if self.has_memory()
+            && let OperandBase::Name(name) = bits.base
+            && let Some(&SymbolEntry::Variable(id)) = self.names.get(name.symbol)
+        {
+            let size = picked.len().unwrap_or(1);
+            let into = self.scratch_bits(size, self.locals.len(), span)?;
+            let value = Classical::register(into.iter().collect());
+            self.measure_into(picked, into, qubits.span, bits.span, span)?;
+            return match bits.select {
+                Select::All => self.assign_variable(id, value, span),
+                _ => self.assign_part_in_memory(id, bits, value, span),
+            };
+        }
         let into = self.bits(bits)?;
         self.measure_into(picked, into, qubits.span, bits.span, span)
     }
@@ -301,6 +321,9 @@ impl QasmLowering<'_> {
         if let QasmExprKind::Measure(operand) = &value.kind {
             return self.measure(operand, Some(target), span);
         }
+        if self.has_memory() && self.assign_bit_at(target, value)? {
+            return Ok(());
+        }
         let into = self.bits(target)?;
         if let QasmExprKind::Call(callee, args) = &value.kind
             && self.subroutine(callee.symbol).is_some()
@@ -313,6 +336,13 @@ impl QasmLowering<'_> {
 
     /// Assigns to a variable, or to an element of one.
     fn assign_to(&mut self, id: usize, target: &QasmOperand, value: &QasmExpr) -> Lower<()> {
+        if self.has_memory() {
+            let known = self.classical(value)?;
+            return match target.select {
+                Select::All => self.assign_variable(id, known, value.span),
+                _ => self.assign_part_in_memory(id, target, known, value.span),
+            };
+        }
         let known = match self.variables[id].is_array() {
             true => self.classical_or_choice(value)?,
             false => self.classical(value)?,
@@ -379,6 +409,14 @@ impl QasmLowering<'_> {
     ) -> Lower<()> {
         let n = into.len().unwrap_or(1);
         let digits = match value {
+            value @ (Classical::Truth(_) | Classical::BitVector { .. })
+                if self.has_memory() && n <= MAX_WIDTH =>
+            {
+                let value = self.valued(value, from)?;
+                let value = runtime::expr(value);
+                let value = self.check(value, from)?;
+                return self.write_bits(into, value, (to, from));
+            }
             Classical::Truth(condition) => {
                 self.check_lengths(1, n, from, to)?;
                 return self.store_truth(into.get(0), condition, from, fresh);
@@ -399,6 +437,9 @@ impl QasmLowering<'_> {
                     self.store_truth(into.get(at), condition, from, fresh)?;
                 }
                 return Ok(());
+            }
+            Classical::Value(QasmValue::Runtime(expr)) => {
+                return self.write_bits(into, *expr, (to, from));
             }
             Classical::Value(QasmValue::Bool(b)) => {
                 self.check_lengths(1, n, from, to)?;
@@ -456,7 +497,13 @@ impl QasmLowering<'_> {
         })
     }
 
-    fn check_lengths(&mut self, n: u32, m: u32, from: QasmSpan, to: QasmSpan) -> Lower<()> {
+    pub(super) fn check_lengths(
+        &mut self,
+        n: u32,
+        m: u32,
+        from: QasmSpan,
+        to: QasmSpan,
+    ) -> Lower<()> {
         if n == m {
             return Ok(());
         }

@@ -8,13 +8,16 @@ use super::{
     ExprScope, Lower, QasmLowering,
     angle_value::{self, AngleValue},
     arithmetic,
+    classical::Classical,
     duration::Duration,
     functions,
     integer::{self, INT, TooLong},
     names::{GateEntry, SymbolEntry},
+    runtime,
     value::{QasmValue, RealConstant},
 };
 use crate::{
+    classical::ClassicalType,
     notation::{did_you_mean, nearest_name},
     param::Angle,
     qasm::{
@@ -97,6 +100,10 @@ impl QasmLowering<'_> {
             }
             QasmExprKind::Imaginary(_) => self.fail(QasmProblem::NotFinite, expr.span),
             QasmExprKind::Hardware => Ok(QasmValue::Other("a qubit")),
+            QasmExprKind::Measure(_) if self.has_memory() && matches!(scope, ExprScope::Global) => {
+                let bits = self.classical(expr)?;
+                self.valued(bits, expr.span)
+            }
             QasmExprKind::Measure(_) => Ok(QasmValue::Other("a measurement")),
         }
     }
@@ -263,6 +270,12 @@ impl QasmLowering<'_> {
                 }
             },
             Some(SymbolEntry::Broken) => Err(super::ErrorReported),
+            Some(SymbolEntry::Bits(bits))
+                if matches!(scope, ExprScope::Global) && self.has_memory() =>
+            {
+                let bits: Vec<u32> = bits.iter().collect();
+                self.valued(Classical::register(bits), span)
+            }
             Some(SymbolEntry::Bits(_)) if matches!(scope, ExprScope::Global) => {
                 let (name, place) = (self.name(symbol), self.file_span(span));
                 let help = "a circuit has fixed gates: choose between them with `if` or `switch`, or keep the bits in an \
@@ -375,10 +388,49 @@ impl QasmLowering<'_> {
                 Diagnostic::warning(problem).with_label(place, "both are integers").help(help),
             );
         }
+        self.check_runtime_operands(op, &left, &right, span)?;
         let exact = integer::exact(op, &left, &right);
         let value = arithmetic::binary(op, left, right, version)?;
         self.warn_of_wrapping(exact, &value, span);
         Ok(value)
+    }
+
+    /// Returns an error for operands that are wrong whatever the circuit measures, and warns of a
+    /// divisor that may be 0.
+    fn check_runtime_operands(
+        &mut self,
+        op: BinaryOp,
+        left: &QasmValue,
+        right: &QasmValue,
+        span: QasmSpan,
+    ) -> Result<(), QasmProblem> {
+        let is_integer = |value: &QasmValue| match value {
+            QasmValue::Runtime(expr) => {
+                matches!(expr.ty(), Some(ClassicalType::Int(_) | ClassicalType::Bits(_)))
+            }
+            QasmValue::Int(..) | QasmValue::Bits { .. } => true,
+            _ => false,
+        };
+        if !(left.is_runtime() || right.is_runtime()) || !is_integer(left) || !is_integer(right) {
+            return Ok(());
+        }
+        match (op, right) {
+            (BinaryOp::Div | BinaryOp::Rem, QasmValue::Int(0, _)) => {
+                Err(QasmProblem::DivisionByZero)
+            }
+            (BinaryOp::Div | BinaryOp::Rem, QasmValue::Runtime(_)) => {
+                let help = "where it is 0, the quotient is all ones and the remainder the \
+                            dividend; ask before with `if (…)`";
+                let warning = Diagnostic::warning(QasmProblem::MeasuredDivisor);
+                self.warning(warning.with_label(self.file_span(span), "").help(help));
+                Ok(())
+            }
+            (BinaryOp::Shl | BinaryOp::Shr, QasmValue::Int(..0, _)) => {
+                let given = "a negative number of places".to_owned();
+                Err(QasmProblem::Operands { operator: op.text().to_owned(), given })
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -390,6 +442,7 @@ pub(super) fn position(given: i128, size: u64) -> Option<u64> {
 
 pub(super) fn unary(op: UnaryOp, value: QasmValue) -> Result<QasmValue, QasmProblem> {
     match (op, value) {
+        (op, QasmValue::Runtime(expr)) => runtime::unary(op, *expr),
         (UnaryOp::Minus, value @ (QasmValue::Bool(_) | QasmValue::Bits { .. })) => {
             arithmetic::binary(BinaryOp::Sub, QasmValue::int(0), value, Version::V3)
         }

@@ -7,10 +7,11 @@ use std::collections::HashSet;
 
 use super::{
     ErrorReported, ExprScope, IndexSet, Lower, QasmLowering, QasmValue, classical::Classical,
-    frames::FrameKind, names::SymbolEntry, truth::Truth, walk::walk,
+    frames::FrameKind, names::SymbolEntry, runtime, truth::Truth, walk::walk,
 };
 use crate::{
     circuit::Relation,
+    classical::ClassicalExpr,
     qasm::{
         ast::{
             BinaryOp, Case, ForLoop, Index, QasmExpr, QasmExprKind, QasmSpan, QasmStmt,
@@ -191,6 +192,11 @@ impl QasmLowering<'_> {
 
     pub(super) fn for_loop(&mut self, f: &ForLoop, all: &[QasmStmt], span: QasmSpan) -> Lower<()> {
         let ForLoop { ty, name, over, body } = f;
+        if self.has_memory()
+            && let Some(result) = self.for_in_circuit(f, all, span)
+        {
+            return result;
+        }
         match self.range(over, ExprScope::Global)? {
             Range::Integers { mut next, step, end } => {
                 let rounds =
@@ -270,6 +276,14 @@ impl QasmLowering<'_> {
             }
             Index::At(expr) => match self.elements(expr, scope)? {
                 Classical::BitVector { bits, .. } => Ok(Range::Bits(bits)),
+                Classical::Value(QasmValue::Runtime(value)) if runtime::width(&value) > 0 => {
+                    let mut bits = Vec::new();
+                    for at in 0..runtime::width(&value) {
+                        let bit = (*value).clone().pick(&[at]).map_err(runtime::problem);
+                        bits.push((self.check(bit, expr.span).map(runtime::value)?, expr.span));
+                    }
+                    Ok(Range::Values(bits))
+                }
                 Classical::Value(QasmValue::Array(items)) => {
                     Ok(Range::Values(items.iter().map(|item| (item.clone(), expr.span)).collect()))
                 }
@@ -304,6 +318,9 @@ impl QasmLowering<'_> {
                 }
                 self.block(default, all);
                 Ok(())
+            }
+            Classical::Value(QasmValue::Runtime(expr)) => {
+                self.runtime_cases(&expr, &cases, default, all)
             }
             Classical::BitVector { bits, signed, .. } => {
                 self.cases(&bits, signed, &cases, default, all)
@@ -340,6 +357,36 @@ impl QasmLowering<'_> {
             all.push((labels, &**body));
         }
         Ok(all)
+    }
+
+    /// Lowers the cases of a value that is known only when the circuit runs.
+    fn runtime_cases(
+        &mut self,
+        subject: &ClassicalExpr,
+        cases: &[Labelled<'_>],
+        default: &[QasmStmt],
+        all: &[QasmStmt],
+    ) -> Lower<()> {
+        let Some(((labels, body), others)) = cases.split_first() else {
+            self.block(default, all);
+            return Ok(());
+        };
+        let mut holds = Truth::Constant(false);
+        for (label, span) in labels {
+            let subject = QasmValue::Runtime(Box::new(subject.clone()));
+            let same = self.binary(BinaryOp::Equal, subject, label.clone(), *span)?;
+            holds = holds.combine(self.truth(Classical::Value(same), *span)?, false);
+        }
+        let span = labels.first().map_or(QasmSpan::default(), |label| label.1);
+        let Truth::Residual(condition) = holds else {
+            return self.runtime_cases(subject, others, default, all);
+        };
+        let mut result = Ok(());
+        self.branches(condition, span, |lowering, otherwise| match otherwise {
+            true => result = lowering.runtime_cases(subject, others, default, all),
+            false => lowering.block(body, all),
+        })?;
+        result
     }
 
     /// Lowers cases as `if` one case `else` the others.

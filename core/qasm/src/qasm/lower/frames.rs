@@ -46,12 +46,16 @@ pub(super) enum FrameKind {
 /// Construct with early exits that is open.
 #[derive(Clone, Debug)]
 pub(super) struct ExitFrame {
-    kind: FrameKind,
+    pub(super) kind: FrameKind,
     /// Branch in which it began, and the length of the plan at that point.
-    guard: Option<Guard>,
-    start: usize,
+    pub(super) guard: Option<Guard>,
+    pub(super) start: usize,
     /// Serial number of the frame.
-    number: u64,
+    pub(super) number: u64,
+    /// True for the rounds of a loop that runs in the circuit.
+    pub(super) in_circuit: bool,
+    /// States of the variables outside at each exit that the circuit takes.
+    pub(super) exits: Vec<Vec<VariableState>>,
     /// Scratch bit that is 1 after an exit under a condition.
     pub(super) bit: Option<u32>,
     /// Number of branches around the list whose rest runs where that bit is 0; and true if it was
@@ -63,7 +67,7 @@ pub(super) struct ExitFrame {
     /// Number of exits under a condition.
     pub(super) left: u64,
     /// Number of variables when it began.
-    variables: usize,
+    pub(super) variables: usize,
     /// Past states of those at the exits, each up to the exit before which the variable changed;
     /// later exits have the present state.
     past: HashMap<usize, Vec<(u64, VariableState)>>,
@@ -118,6 +122,8 @@ impl QasmLowering<'_> {
             guard: self.guard,
             start: self.plan.len(),
             number: self.n_frames,
+            in_circuit: false,
+            exits: Vec::new(),
             bit: None,
             guarded: None,
             again: false,
@@ -133,7 +139,9 @@ impl QasmLowering<'_> {
     pub(super) fn leave_frame(&mut self, span: QasmSpan) {
         self.join_exits(span);
         let Some(frame) = self.frames.pop() else { return };
-        if self.leaving == Some(self.frames.len()) {
+        let reached = self.leaving.is_none_or(|at| at == self.frames.len());
+        self.close_frame(&frame, reached, span);
+        if self.leaving == Some(self.frames.len()) || !frame.exits.is_empty() {
             self.leaving = None;
         }
         let Some(bit) = frame.bit else { return };
@@ -245,6 +253,14 @@ impl QasmLowering<'_> {
             };
             return self.fail(QasmProblem::Misplaced { word, place }, span);
         };
+        if self.has_memory() {
+            let inner = self.frames[at + 1..].iter().any(|frame| !frame.exits.is_empty());
+            if inner || self.guard != self.frames[at].guard {
+                self.leave_in_circuit(at, span);
+            }
+            self.leaving = Some(at);
+            return Ok(());
+        }
         if self.guard != self.frames[at].guard {
             let bit = match self.frames[at].bit {
                 Some(bit) => bit,
@@ -327,7 +343,7 @@ impl QasmLowering<'_> {
 
     /// Returns the number of exits under a condition so far, of all open frames.
     pub(super) fn n_left(&self) -> u64 {
-        self.frames.iter().map(|f| f.left).sum()
+        self.frames.iter().map(|f| f.left + f.exits.len() as u64).sum()
     }
 
     /// Records the present state of a variable, before it changes: that is its state at the exits

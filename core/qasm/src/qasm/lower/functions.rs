@@ -11,6 +11,7 @@ use super::{
     angle_value::AngleValue,
     arithmetic,
     integer::IntegerType,
+    runtime,
     value::{QasmValue, RealConstant},
 };
 use crate::{
@@ -34,6 +35,10 @@ pub(super) fn call(name: &str, args: Vec<QasmValue>) -> Result<QasmValue, QasmPr
         _ => return Err(QasmProblem::UnknownFunction { name: name.to_owned() }),
     };
     let given = args.len();
+    let is_runtime = args.iter().any(|arg| matches!(arg, QasmValue::Runtime(_)));
+    if given == expected && is_runtime && name != "sizeof" {
+        return runtime::call(name, args);
+    }
     let mut args = args.into_iter();
     match (args.next(), args.next()) {
         (Some(x), None) if expected == 1 => unary(name, x),

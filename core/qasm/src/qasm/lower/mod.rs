@@ -26,6 +26,7 @@ mod cast;
 mod classical;
 mod compare;
 mod conditional;
+mod control;
 mod declare;
 mod define;
 mod digits;
@@ -41,6 +42,8 @@ mod instantiate;
 mod integer;
 mod join;
 mod lookup;
+mod memory;
+mod memory_access;
 mod names;
 mod open_power;
 mod operands;
@@ -48,6 +51,7 @@ mod power;
 mod pragma;
 mod repeat;
 mod report;
+mod runtime;
 mod scratch;
 mod select;
 mod subroutine;
@@ -73,14 +77,17 @@ use super::{
 };
 use crate::{
     circuit::{Circuit, ClassicalRegister, Condition, DelayLength},
+    classical::{ClassicalExpr, VariableId},
     param::Angle,
     stack::deep,
 };
 pub(super) use build::InstructionSpans;
 use call::PlannedCall;
 use conditional::PlannedBranch;
+use control::{BlockFrames, BlockHead};
 use define::GateTemplate;
 use frames::{ExitFrame, FrameKind};
+use memory::VariableStore;
 use names::{GateEntry, GateNames, ScopedNames};
 use operands::IndexSet;
 use pragma::PlannedChannel;
@@ -156,6 +163,39 @@ enum LoweredItem {
     /// Clears the scratch bit of an `if`.
     Forget {
         number: u32,
+    },
+    /// Beginning of a block, which ends at the next `Close` that belongs to it.
+    Open {
+        head: BlockHead,
+        frames: BlockFrames,
+    },
+    Close,
+    /// Leaves a frame, or ends the run.
+    Exit {
+        frame: u64,
+        exit: usize,
+        ends: bool,
+    },
+    /// Leaves the innermost loop.
+    BreakLoop,
+    /// Writes to a variable, or an element of an array, in memory.
+    Write {
+        slot: VariableId,
+        indices: Vec<ClassicalExpr>,
+        value: Box<ClassicalExpr>,
+        place: FileSpan,
+    },
+    WriteBits {
+        bits: IndexSet,
+        value: Box<ClassicalExpr>,
+        place: FileSpan,
+    },
+    /// Writes to one of some bits.
+    WriteBitAt {
+        bits: IndexSet,
+        index: Box<ClassicalExpr>,
+        value: Box<ClassicalExpr>,
+        place: FileSpan,
     },
 }
 
@@ -240,6 +280,8 @@ struct QasmLowering<'a> {
     exit_bits: Vec<u32>,
     /// Variables of casts, for statements that are planned for each value.
     casts: HashMap<FileSpan, usize>,
+    /// Variables in memory, and arrays of constants there.
+    memory: VariableStore,
     /// Free scratch bits, by the number of bits that belong together.
     spare: HashMap<u32, Vec<u32>>,
     subroutines: Vec<Definable>,
@@ -337,6 +379,7 @@ impl<'a> QasmLowering<'a> {
             around_loop: 0,
             exit_bits: Vec::new(),
             casts: HashMap::new(),
+            memory: VariableStore::default(),
             spare: HashMap::new(),
             subroutines: Vec::new(),
             to_come: HashMap::new(),
@@ -409,6 +452,9 @@ impl<'a> QasmLowering<'a> {
         self.enter_file();
         self.enter_frame(FrameKind::File);
         self.list(&program.statements, &program.statements);
+        if self.has_memory() {
+            self.write_results();
+        }
         self.leave_frame(QasmSpan::default());
         self.leave_locals();
     }
@@ -419,7 +465,11 @@ impl<'a> QasmLowering<'a> {
 
     fn deep_statement(&mut self, statement: &QasmStmt, all: &[QasmStmt]) -> Lower<()> {
         let span = statement.span;
-        if let Some(undecided) = self.undecided(statement) {
+        if self.has_memory() {
+            if let Some(bracket) = self.runtime_bracket(statement) {
+                return self.each_bracket(bracket, statement, all);
+            }
+        } else if let Some(undecided) = self.undecided(statement) {
             return self.each_undecided(undecided, statement, all);
         }
         match &statement.kind {
@@ -449,6 +499,16 @@ impl<'a> QasmLowering<'a> {
             QasmStmtKind::Qreg(name, size) => self.declare_qubits(*name, size.as_ref(), span),
             QasmStmtKind::Creg(name, size) => {
                 self.declare_bits(*name, size.as_ref(), span).map(|_| ())
+            }
+            QasmStmtKind::Declare(declaration) if self.has_memory() => {
+                match self.declared_by_measured(declaration, span) {
+                    Some(assignment) => {
+                        let empty = Declaration { value: None, ..(**declaration).clone() };
+                        self.declare(&empty, span)?;
+                        self.statement(&assignment, all)
+                    }
+                    None => self.declare(declaration, span),
+                }
             }
             QasmStmtKind::Declare(declaration) => match self.value_by_bits(declaration, span) {
                 Some(assignment) => {
@@ -571,7 +631,7 @@ impl<'a> QasmLowering<'a> {
     /// without a name and, if there are outputs, all other registers.
     fn classical_registers(&self) -> Vec<ClassicalRegister> {
         let mut hidden = self.scratch_names();
-        let outputs = self.bits.iter().any(|r| r.output);
+        let outputs = self.bits.iter().any(|r| r.output) || self.memory.has_outputs();
         let mut register = |r: &Register| ClassicalRegister {
             name: r.name.map(|name| self.name(name)).or_else(|| hidden.next()).unwrap_or_default(),
             size: r.size as usize,

@@ -23,6 +23,7 @@ use super::{
     conditional::PlannedBranch,
     fixed_point::FixedPointVariable,
     frames::{ExitFrame, FrameKind},
+    memory::VariableStore,
     names::SymbolEntry,
     subroutine::CallReturn,
     truth::Truth,
@@ -75,7 +76,15 @@ pub(super) struct Checkpoint {
     /// Sizes and operations that were counted; steps were gone.
     counts: [u64; 3],
     exit_bits: usize,
+    memory: VariableStore,
     passed: Option<FileSpan>,
+}
+
+impl Checkpoint {
+    /// The number of errors and warnings before.
+    pub(super) fn n_diagnostics(&self) -> usize {
+        self.diagnostics
+    }
 }
 
 impl QasmLowering<'_> {
@@ -95,6 +104,7 @@ impl QasmLowering<'_> {
             results: self.results.clone(),
             counts: [self.conditions, self.elements, self.count],
             exit_bits: self.exit_bits.len(),
+            memory: self.memory.clone(),
             passed: self.passed,
         }
     }
@@ -115,6 +125,7 @@ impl QasmLowering<'_> {
         self.log.clone_from(&start.log);
         self.frames.clone_from(&start.frames);
         self.results.clone_from(&start.results);
+        self.memory.clone_from(&start.memory);
         self.leaving = None;
     }
 
@@ -126,11 +137,15 @@ impl QasmLowering<'_> {
         ids.sort_unstable();
         ids.dedup();
         let known = ids.into_iter().map(|id| (id, self.variables[id].state.clone()));
-        known.filter(|(_, state)| !matches!(state, VariableState::Bits { .. })).collect()
+        known
+            .filter(|(_, state)| {
+                !matches!(state, VariableState::Bits { .. } | VariableState::Stored)
+            })
+            .collect()
     }
 
     /// Returns the outer variables that a body assigns.
-    fn assigned_variables(&self, body: &[QasmStmt]) -> Vec<usize> {
+    pub(super) fn assigned_variables(&self, body: &[QasmStmt]) -> Vec<usize> {
         let variable = |name| match self.names.get(name) {
             Some(&SymbolEntry::Variable(id)) => Some(id),
             _ => None,
@@ -147,6 +162,9 @@ impl QasmLowering<'_> {
         all: &[QasmStmt],
         span: QasmSpan,
     ) -> Lower<()> {
+        if self.has_memory() {
+            return self.circuit_while(condition, body, all, span);
+        }
         let source = MeasuredLoop { condition, body, all, span };
         let mut numbers = self.fixed_point_variables(&self.assigned_variables(body));
         for plans in 0.. {

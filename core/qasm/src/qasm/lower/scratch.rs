@@ -143,9 +143,10 @@ impl QasmLowering<'_> {
                         | QasmValue::AngleValue(AngleValue::Bits { .. })
                 )
             }
-            VariableState::Bits { .. } | VariableState::ValueSet(_) | VariableState::Lost(_) => {
-                false
-            }
+            VariableState::Bits { .. }
+            | VariableState::ValueSet(_)
+            | VariableState::Stored
+            | VariableState::Lost(_) => false,
         };
         if !states().all(kept) {
             return Ok(None);

@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use super::{
     ExprScope, Lower, QasmLowering, QasmValue, angle_value::AngleValue, classical::Classical,
-    evaluate::position, flow::index_span, integer::IntegerType, integer::MAX_WIDTH,
+    evaluate::position, flow::index_span, integer::IntegerType, integer::MAX_WIDTH, runtime,
     variables::VariableState,
 };
 use crate::qasm::{
@@ -36,6 +36,12 @@ impl QasmLowering<'_> {
         span: QasmSpan,
         scope: ExprScope,
     ) -> Lower<QasmValue> {
+        if self.has_memory()
+            && matches!(scope, ExprScope::Global)
+            && let Some(element) = self.indexed_in_memory(base, index, span)?
+        {
+            return Ok(element);
+        }
         let value = self.evaluate(base, scope)?;
         let name = self.text(base.span).to_owned();
         self.part(&value, index, &name, span)
@@ -52,6 +58,17 @@ impl QasmLowering<'_> {
         let size = self.axis(value, span)?;
         let along = self.along(first, size, name)?;
         match value {
+            QasmValue::Runtime(expr) => {
+                let places: Vec<u32> = match along {
+                    AxisSelection::One(at) => vec![u32::try_from(at).unwrap_or(u32::MAX)],
+                    AxisSelection::Many(places) => {
+                        places.into_iter().map(|at| u32::try_from(at).unwrap_or(u32::MAX)).collect()
+                    }
+                };
+                let picked = (**expr).clone().pick(&places).map_err(runtime::problem);
+                let picked = self.check(picked, span).map(runtime::value)?;
+                self.part(&picked, rest, name, span)
+            }
             QasmValue::Array(items) => match along {
                 AxisSelection::One(at) => self.part(&items[at], rest, name, span),
                 AxisSelection::Many(places) => {
@@ -96,6 +113,9 @@ impl QasmLowering<'_> {
     pub(super) fn axis(&mut self, value: &QasmValue, span: QasmSpan) -> Lower<u64> {
         match (value, in_bits(value)) {
             (QasmValue::Array(items), _) => Ok(items.len() as u64),
+            (QasmValue::Runtime(expr), _) if runtime::width(expr) > 0 => {
+                Ok(u64::from(runtime::width(expr)))
+            }
             (_, Some((width, _))) => Ok(u64::from(width)),
             (other, None) => {
                 let given = other.describe().to_owned();

@@ -156,7 +156,7 @@ impl QasmLowering<'_> {
 
         let errors = self.n_errors();
         let outside = self.locals.len();
-        let number = self.number_of_result(&subroutine)?;
+        let number = self.number_of_result(&subroutine, place)?;
         let suspended = self.names.suspend();
         let caller = std::mem::replace(&mut self.source, source);
         self.enter_scope();
@@ -169,6 +169,10 @@ impl QasmLowering<'_> {
         self.source = caller;
         self.names.resume(suspended);
         let state = number.map(|id| self.variables[id].state.clone());
+        let stored = match (number, &state) {
+            (Some(id), Some(VariableState::Stored)) => Some(self.read_variable(id, span)?),
+            _ => None,
+        };
         self.variables.truncate(number.unwrap_or(self.variables.len()));
         if self.n_errors() > errors {
             if let Some(error) = self.diagnostics.last_mut().filter(|e| e.labels.len() < 4) {
@@ -178,6 +182,9 @@ impl QasmLowering<'_> {
         }
         let wanted = result?;
         let name = subroutine.name.symbol;
+        if let Some(value) = stored {
+            return Ok(CallResult::Value(Classical::Value(value)));
+        }
         match state {
             Some(VariableState::Known(value)) => {
                 return Ok(CallResult::Value(Classical::Value(value)));
@@ -204,8 +211,19 @@ impl QasmLowering<'_> {
     }
 
     /// Returns a variable for the result of a subroutine, where that is a number that no bits hold.
-    fn number_of_result(&mut self, subroutine: &Subroutine) -> Lower<Option<usize>> {
+    fn number_of_result(
+        &mut self,
+        subroutine: &Subroutine,
+        call: FileSpan,
+    ) -> Lower<Option<usize>> {
         let Some(ty) = &subroutine.result else { return Ok(None) };
+        if self.has_memory() && ty.base != BaseType::Bit {
+            let id = self.new_variable(subroutine.name, ty, None)?;
+            // Another call in the same expression has a result of its own.
+            let variable = &mut self.variables[id];
+            (variable.is_global, variable.place) = (false, call);
+            return Ok(Some(id));
+        }
         if !matches!(ty.base, BaseType::Float | BaseType::Angle) {
             return Ok(None);
         }
@@ -375,6 +393,7 @@ impl QasmLowering<'_> {
         }
         match self.called(number, args, span)? {
             Classical::Value(value) => Ok(value),
+            value if self.has_memory() => self.valued(value, span),
             _ => {
                 let name = self.name(self.subroutines[number].subroutine.name.symbol);
                 self.fail(QasmProblem::Depends { name }, span)

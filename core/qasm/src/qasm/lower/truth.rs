@@ -7,6 +7,8 @@
 //! ```
 //! A condition is data of the circuit, so its size is counted (`spend`).
 
+use std::sync::Arc;
+
 use super::{Lower, QasmLowering, QasmValue, classical::Classical};
 use crate::{
     circuit::{Condition, Relation},
@@ -86,6 +88,9 @@ impl QasmLowering<'_> {
                 return Ok(Truth::Residual(nonzero(bits)));
             }
             Classical::Value(QasmValue::Bool(holds)) => return Ok(Truth::Constant(holds)),
+            Classical::Value(QasmValue::Runtime(expr)) => {
+                return Ok(Truth::Residual(Condition::Expr(Arc::new(expr.truth()))));
+            }
             Classical::Value(QasmValue::Bits { bits, .. }) => {
                 return Ok(Truth::Constant(bits != 0));
             }
@@ -145,6 +150,7 @@ pub(super) fn negate(condition: Condition) -> Condition {
             Condition::Compare { bits, relation, value }
         }
         Condition::Not(inner) => *inner,
+        Condition::Expr(expr) => Condition::Expr(Arc::new((*expr).clone().not())),
         other => Condition::Not(Box::new(other)),
     }
 }

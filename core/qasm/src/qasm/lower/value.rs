@@ -24,10 +24,15 @@ use super::{
     angle_value::AngleValue,
     duration::Duration,
     integer::{IntOperandKind, IntegerType, operate},
+    runtime,
 };
 use crate::{
+    classical::ClassicalExpr,
     param::{self, ALL_WHOLE, Angle, ParamExpr, Q, Rounded, UNIT},
-    qasm::{ast::BinaryOp, diagnostic::QasmProblem},
+    qasm::{
+        ast::{BinaryOp, UnaryOp},
+        diagnostic::QasmProblem,
+    },
 };
 
 /// Value of an expression.
@@ -52,6 +57,8 @@ pub(super) enum QasmValue {
     /// A complex number, even if it is real.
     Complex(Complex<f64>),
     Duration(Duration),
+    /// A value that is known only when the circuit runs.
+    Runtime(Box<ClassicalExpr>),
     /// A value that no gate takes, by its description.
     Other(&'static str),
 }
@@ -263,6 +270,7 @@ impl QasmValue {
             QasmValue::Array(_) => "an array",
             QasmValue::Complex(_) => "a complex number",
             QasmValue::Duration(_) => "a duration",
+            QasmValue::Runtime(expr) => runtime::describe(expr),
             QasmValue::Other(what) => what,
         }
     }
@@ -347,7 +355,16 @@ impl QasmValue {
                 | QasmValue::Angle(_)
                 | QasmValue::AngleValue(_)
                 | QasmValue::Expr(_)
-        )
+        ) || matches!(self, QasmValue::Runtime(expr) if runtime::is_real(expr))
+    }
+
+    /// Returns true if it, or an element of it, is known only when the circuit runs.
+    pub(super) fn is_runtime(&self) -> bool {
+        match self {
+            QasmValue::Runtime(_) => true,
+            QasmValue::Array(items) => items.iter().any(QasmValue::is_runtime),
+            _ => false,
+        }
     }
 
     pub(super) fn negate(self) -> Result<QasmValue, QasmProblem> {
@@ -369,6 +386,7 @@ impl QasmValue {
             QasmValue::Complex(z) => Ok(QasmValue::Complex(-z)),
             QasmValue::Duration(duration) => Ok(QasmValue::Duration(duration.negate())),
             QasmValue::COMPLEX => Ok(self),
+            QasmValue::Runtime(expr) => runtime::unary(UnaryOp::Minus, *expr),
             other => Err(QasmProblem::Operands {
                 operator: "-".to_owned(),
                 given: other.describe().to_owned(),

@@ -162,7 +162,9 @@ impl QasmLowering<'_> {
                 Some(&SymbolEntry::Variable(id)) => {
                     matches!(
                         self.variables[id].state,
-                        VariableState::Bits { .. } | VariableState::ValueSet(_)
+                        VariableState::Bits { .. }
+                            | VariableState::ValueSet(_)
+                            | VariableState::Stored
                     )
                 }
                 _ => false,

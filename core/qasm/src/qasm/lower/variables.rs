@@ -26,9 +26,12 @@ use super::{
     ErrorReported, Guard, IndexSet, Lower, QasmLowering, QasmValue, classical::Classical,
     integer::IntegerType, names::SymbolEntry, value_set::ValueSet,
 };
-use crate::qasm::{
-    ast::{BaseType, FileSpan, Ident, InternedName, QasmSpan, Type},
-    diagnostic::{Diagnostic, QasmProblem},
+use crate::{
+    classical::VariableId,
+    qasm::{
+        ast::{BaseType, FileSpan, Ident, InternedName, QasmSpan, Type},
+        diagnostic::{Diagnostic, QasmProblem},
+    },
 };
 
 /// Abstract state of a variable while the text is lowered.
@@ -42,6 +45,8 @@ pub(super) enum VariableState {
         bits: IndexSet,
         signed: bool,
     },
+    /// Its value is in memory.
+    Stored,
     /// A number with a value set.
     ValueSet(ValueSet),
     /// Lost: it depends on bits since this statement, and cannot be kept in bits itself.
@@ -62,6 +67,12 @@ pub(super) struct QasmVariable {
     /// Number of scopes around the declaration, and the branch that it is in.
     pub(super) depth: usize,
     pub(super) guard: Option<Guard>,
+    /// Place of the declaration, and in memory if it has one.
+    pub(super) place: FileSpan,
+    pub(super) slot: Option<VariableId>,
+    /// True for a variable of the file itself, and for one that is declared as an output.
+    pub(super) is_global: bool,
+    pub(super) is_output: bool,
 }
 
 impl QasmVariable {
@@ -178,6 +189,10 @@ impl QasmLowering<'_> {
             state: VariableState::Empty,
             depth,
             guard,
+            place: self.file_span(name.span),
+            slot: None,
+            is_global: self.names.depth() == 0 && self.results.is_empty(),
+            is_output: false,
         });
         if let Some((value, span)) = value {
             self.assign_variable(id, value, span).inspect_err(|_| self.variables.truncate(id))?;
@@ -192,6 +207,9 @@ impl QasmLowering<'_> {
         value: Classical,
         span: QasmSpan,
     ) -> Lower<()> {
+        if self.has_memory() {
+            return self.assign_value(id, value, span);
+        }
         let ty = self.variables[id].ty.clone();
         let value = match value {
             Classical::Value(_) => value,
@@ -286,6 +304,7 @@ impl QasmLowering<'_> {
     pub(super) fn variable(&mut self, id: usize, span: QasmSpan) -> Lower<QasmValue> {
         match &self.variables[id].state {
             VariableState::Known(value) => Ok(value.clone()),
+            VariableState::Stored => self.read_variable(id, span),
             VariableState::Empty => {
                 let name = self.name(self.variables[id].name);
                 let zero = match (self.variables[id].ty.base, self.variables[id].integer) {
