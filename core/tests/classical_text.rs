@@ -41,15 +41,18 @@ fn distribution(circuit: &Circuit) -> BTreeMap<String, f64> {
     by_text
 }
 
-/// Prints a circuit, reads it again and compares what both measure.
+/// Prints a circuit, reads it again, without and with variables, and compares what they measure.
 fn text_that_means_the_same(circuit: &Circuit) -> String {
     let text = print::to_qasm3(circuit).unwrap();
-    let again =
-        qasm::parse(&text, &QasmOptions::default()).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    let (before, after) = (distribution(circuit), distribution(&again.circuit));
-    assert_eq!(before.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>(), "{text}");
-    for (key, p) in &before {
-        assert!((p - after[key]).abs() < 1e-12, "{key}: {p} and {}\n{text}", after[key]);
+    let before = distribution(circuit);
+    for variables in [false, true] {
+        let options = QasmOptions::default().with_variables(variables);
+        let again = qasm::parse(&text, &options).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let after = distribution(&again.circuit);
+        assert_eq!(before.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>(), "{text}");
+        for (key, p) in &before {
+            assert!((p - after[key]).abs() < 1e-12, "{key}: {p} and {}\n{text}", after[key]);
+        }
     }
     text
 }
@@ -79,6 +82,22 @@ fn result(circuit: &mut Circuit, to: BitRange, of: VariableId) {
         let digit = value.binary(Arithmetic::Div, 1 << k).unwrap().binary(Arithmetic::Rem, 2);
         circuit.when(is(digit.unwrap(), 1), |c| c.assign(bit, true)).unwrap();
     }
+}
+
+#[test]
+fn a_conversion_before_another_is_written() {
+    let (mut c, b, r) = results();
+    c.h(0).unwrap().h(1).unwrap().measure(0, 0).unwrap().measure(1, 1).unwrap();
+    // 3 is no int[2]: both are an `int`, and the bits 11 are -1 there.
+    let signed = ClassicalExpr::bits(&[0, 1]).unwrap();
+    let signed = signed.cast(ClassicalType::Int(IntType::signed(2))).unwrap();
+    let first = r.bits(0).unwrap()[0];
+    c.when(is(signed.clone(), 3), |c| c.assign(first, true)).unwrap();
+    let low = signed.compare(Relation::Less, 3).unwrap();
+    c.when(low, |c| c.assign(first + 1, true)).unwrap();
+    let text = text_that_means_the_same(&c);
+    assert!(text.contains("if (int[2](b) == 3)") && text.contains("if (int[2](b) < 3)"), "{text}");
+    assert_eq!(b.size(), 2);
 }
 
 #[test]

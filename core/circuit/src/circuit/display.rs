@@ -178,11 +178,12 @@ impl ClassicalAssignment {
                 bits => names.bits(bits),
             },
             ClassicalTarget::BitAt(bits, index) => {
-                format!("{}[{}]", names.bits(bits), index.text(names))
+                format!("{}[{}]", names.bits(bits), index.converted_text(names).0)
             }
             ClassicalTarget::Variable(id) => names.variable(*id),
             ClassicalTarget::Element(id, indices) => {
-                let indices: Vec<String> = indices.iter().map(|index| index.text(names)).collect();
+                let indices: Vec<String> =
+                    indices.iter().map(|index| index.converted_text(names).0).collect();
                 format!("{}[{}]", names.variable(*id), indices.join(", "))
             }
         };

@@ -625,6 +625,14 @@ impl ClassicalExpr {
             return Err(ClassicalError::NoSuchBit { given, width });
         }
         let ty = valid(ClassicalType::Bits(u32::try_from(bits.len()).unwrap_or(u32::MAX)))?;
+        // Bits of bits are bits.
+        if let ExprKind::Typed { steps, .. } = &self.kind
+            && let [ExprStep::Bits(source)] = steps.as_slice()
+        {
+            let source = source.to_vec();
+            let picked = bits.iter().filter_map(|&bit| source.get(bit as usize).copied());
+            return ClassicalExpr::bits(&picked.collect::<Vec<_>>());
+        }
         // Below 128.
         let places = bits.iter().map(|&bit| bit as u8).collect();
         Ok(self.then(ty, ExprStep::Pick(places)))

@@ -66,16 +66,15 @@ impl TextPart {
         TextPart { text, typing: Typing::Typed(ty), bare: None }
     }
 
-    /// This part and, first, what it is without its conversions.
-    fn forms(&self) -> Vec<&TextPart> {
-        let mut forms = self.bare.as_deref().map(TextPart::forms).unwrap_or_default();
-        forms.push(self);
-        forms
+    /// This part and, first, what it is without its conversion. One before that is not left out:
+    /// `int[3](c)` in an `int` has a sign, and `c` has none.
+    fn forms(&self) -> impl Iterator<Item = &TextPart> {
+        self.bare.as_deref().into_iter().chain([self])
     }
 
-    /// The part without conversions to its type.
+    /// The part without the conversion to its type.
     fn barest(&self) -> &TextPart {
-        self.bare.as_deref().map_or(self, TextPart::barest)
+        self.bare.as_deref().unwrap_or(self)
     }
 }
 
@@ -328,13 +327,14 @@ fn constant(ty: ClassicalType, value: Word) -> TextPart {
             let digits = format!("{value:0width$b}", width = width as usize);
             TextPart::new(atom(format!("\"{digits}\"")), ty)
         }
-        ClassicalType::Int(int) => match i128::try_from(value) {
-            Ok(_) => {
+        // Of an unsigned number beyond 2^127 there is no such integer.
+        ClassicalType::Int(int) => match int.signed || i128::try_from(value).is_ok() {
+            true => {
                 let bare = literal(word::int_value(int, value));
                 let text = atom(format!("{ty}({})", bare.text.0));
                 TextPart { text, typing: Typing::Typed(ty), bare: Some(Box::new(bare)) }
             }
-            Err(_) => TextPart::new(atom(format!("{ty}({value})")), ty),
+            false => TextPart::new(atom(format!("{ty}({value})")), ty),
         },
         ClassicalType::Angle(width) => {
             let digits = format!("{value:0width$b}", width = width as usize);
@@ -382,10 +382,7 @@ fn fewest<'p>(
     right: &'p TextPart,
     is_right: impl Fn(Typing, Typing) -> bool,
 ) -> (&'p TextPart, &'p TextPart) {
-    let pairs = || {
-        let rights = right.forms();
-        left.forms().into_iter().flat_map(move |l| rights.clone().into_iter().map(move |r| (l, r)))
-    };
+    let pairs = || left.forms().flat_map(|l| right.forms().map(move |r| (l, r)));
     pairs().find(|(l, r)| is_right(l.typing, r.typing)).unwrap_or((left, right))
 }
 
@@ -441,7 +438,7 @@ fn picked(bits: &[u8]) -> String {
 }
 
 impl ExprBits {
-    fn to_vec(&self) -> Vec<u32> {
+    pub(super) fn to_vec(&self) -> Vec<u32> {
         match self {
             ExprBits::Range { first, len } => (0..*len).map(|k| first + k).collect(),
             ExprBits::List(bits) => bits.to_vec(),
