@@ -1,4 +1,5 @@
 //! `run --memory` and the outputs of `run --json`.
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
 use std::collections::BTreeMap;
 

@@ -413,7 +413,7 @@ mod tests {
             r#"n {"type":"float[64]","value":null}"#,
             r#"z {"type":"complex[float[64]]","value":[0.0,-0.5]}"#,
             r#"w {"type":"uint[60]","value":9007199254740993}"#,
-            r#"e {"type":"float[64]","value":1e300}"#,
+            r#"e {"type":"float[64]","value":1e+300}"#,
             r#"m {"type":"array[int[32], 2, 3]","value":[[0,0,0],[0,0,-7]]}"#,
             r#"none {"type":"array[int[32], 2, 0]","value":[[],[]]}"#,
         ];
