@@ -369,7 +369,8 @@ fn formulas_are_the_expressions_of_their_operators() {
         Ok(x.clone().compare(Relation::Less, 3).unwrap().and(y.clone())),
     );
     is(n.at_most(3).or_else(t), Ok(x.clone().compare(Relation::LessEqual, 3).unwrap().or(y)));
-    let relations: [(Relation, fn(ScalarVariable, i32) -> PendingExpr); 6] = [
+    type Comparison = fn(ScalarVariable, i32) -> PendingExpr;
+    let relations: [(Relation, Comparison); 6] = [
         (Relation::Equal, |n, k| n.equals(k)),
         (Relation::NotEqual, |n, k| n.differs_from(k)),
         (Relation::Less, |n, k| n.less_than(k)),
@@ -410,9 +411,10 @@ fn formulas_are_the_expressions_of_their_operators() {
 /// A negated condition holds where the condition does not.
 #[test]
 fn negated_conditions_are_the_others() {
+    use Relation::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
     let compare = |relation| Condition::compare(&[0, 1, 2], relation, 3).unwrap();
     let bit = |bit, value| Condition::Bit { bit, value };
-    let expr = ClassicalExpr::bits(&[0, 2]).unwrap().compare(Relation::Equal, 2).unwrap();
+    let expr = ClassicalExpr::bits(&[0, 2]).unwrap().compare(Equal, 2).unwrap();
     let mut conditions: Vec<Condition> = vec![
         bit(1, true),
         bit(2, false),
@@ -421,7 +423,6 @@ fn negated_conditions_are_the_others() {
         Condition::Any(vec![]),
         expr.into(),
     ];
-    use Relation::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
     let relations = [Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual];
     conditions.extend(relations.map(compare));
     conditions.push(Condition::All(vec![bit(0, true), compare(Less)]));

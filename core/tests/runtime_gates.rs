@@ -372,7 +372,7 @@ fn no_derivative_is_lost_in_an_angle() {
     let p = |x: Dual64| {
         let bound = BoundCircuit::<Complex<Dual64>>::new(&kept, &Values(&[x])).unwrap();
         let rho = Simulator::new().average(&bound).unwrap();
-        rho.probabilities_of(&[1]).unwrap()[1].clone()
+        rho.probabilities_of(&[1]).unwrap()[1]
     };
     let h = 1e-5;
     let slope = (p(Dual64::from(0.8 + h)).re - p(Dual64::from(0.8 - h)).re) / (2.0 * h);
