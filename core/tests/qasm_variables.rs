@@ -2,6 +2,7 @@
 //!
 //! Random programs are compared with the reading without variables in `qasm_control` and
 //! `qasm_choices`; here are the values that the specification gives, and sizes.
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::collections::BTreeMap;
 
@@ -100,6 +101,12 @@ fn measured_values_go_everywhere() {
         ("uint[8] n = fact(m + 4);", "n=120"),
         ("bit[3] c = \"000\"; uint[2] k = m; c[k + 1] = m; uint[8] n = uint[3](c);", "n=4"),
         ("uint[2] k = m; x r[k]; cx r[k], r[k + 1]; bit[3] c = measure r; uint[8] n = c;", "n=6"),
+        // What an index reads is not changed before all cases are done.
+        ("bit[4] c = \"0001\"; x r[0]; c[uint[2](c[0:1])] = measure r[0]; uint[8] n = c;", "n=3"),
+        (
+            "uint[2] k = m; x r[1]; k = k + 0; bit[2] c; c[k] = measure r[k]; k = k + 1; uint[8] n = c;",
+            "n=2",
+        ),
         ("uint[8] n = 0; for int k in [0:2] { if (m) { n += 1; if (n == 2) break; } }", "n=2"),
     ] {
         let head = "def twice(uint[8] x) -> uint[8] { if (x == 0) { return 7; } return 2 * x; } \

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use ketgrad_core::{circuit::Circuit, simulate::Bits};
 
 /// The text of the registers of an outcome, without that of variables.
-pub fn text(bits: &Bits, circuit: &Circuit) -> String {
+pub(crate) fn text(bits: &Bits, circuit: &Circuit) -> String {
     let text = bits.text(circuit);
     let variables = text.find('=').map(|at| text[..at].rfind(' ').unwrap_or(0));
     text[..variables.unwrap_or(text.len())].to_owned()
 }
 
 /// The probabilities of the registers.
-pub fn distribution<'b>(
+pub(crate) fn distribution<'b>(
     outcomes: impl IntoIterator<Item = (&'b Bits, f64)>,
     circuit: &Circuit,
 ) -> BTreeMap<String, f64> {

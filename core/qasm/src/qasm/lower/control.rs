@@ -526,17 +526,21 @@ impl QasmLowering<'_> {
     }
 
     /// Plans a statement once for each value of an index that is known only when the circuit runs.
+    /// If the statement may change what the index reads, its value is kept.
     pub(super) fn each_index(
         &mut self,
         (index, size): (&QasmExpr, u64),
-        span: QasmSpan,
+        (span, is_kept): (QasmSpan, bool),
         mut statement: impl FnMut(&mut Self, u64) -> Lower<()>,
     ) -> Lower<()> {
         let value = self.classical(index)?;
-        let QasmValue::Runtime(expr) = self.valued(value, index.span)? else {
+        let QasmValue::Runtime(mut expr) = self.valued(value, index.span)? else {
             let (given, expected) = ("this".to_owned(), "an integer".to_owned());
             return self.fail(QasmProblem::WrongType { given, expected }, index.span);
         };
+        if is_kept {
+            *expr = self.kept_value(*expr, index.span)?;
+        }
         self.spend(size.saturating_mul(20), span)?;
         let name = self.text(index.span).to_owned();
         // Where the index is outside nothing is done.

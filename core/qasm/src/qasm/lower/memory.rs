@@ -239,12 +239,46 @@ impl QasmLowering<'_> {
         if let Some((_, slot)) = known {
             return Ok(*slot);
         }
+        let id = self.add_slot("table", ty, (self.file_span(span), usize::MAX))?;
+        self.memory.tables.push((items.clone(), id));
+        Ok(id)
+    }
+
+    /// Keeps the value of an expression in a variable of its own; returns what reads that.
+    pub(super) fn kept_value(
+        &mut self,
+        expr: ClassicalExpr,
+        span: QasmSpan,
+    ) -> Lower<ClassicalExpr> {
+        let Some(scalar) = expr.ty() else { return Ok(expr) };
+        let declared = (self.file_span(span), self.results.len());
+        let ty = VariableType::from(scalar);
+        let known = self
+            .memory
+            .slots
+            .iter()
+            .find(|slot| slot.declared == declared && self.memory.ty(slot.id) == Some(&ty));
+        let id = match known {
+            Some(slot) => slot.id,
+            None => self.add_slot("index", ty, declared)?,
+        };
+        self.write(id, Vec::new(), QasmValue::Runtime(Box::new(expr)), span)?;
+        let value = self.memory.read(id);
+        self.check(value, span)
+    }
+
+    /// Adds a variable that is no result.
+    fn add_slot(
+        &mut self,
+        name: &str,
+        ty: VariableType,
+        declared: (FileSpan, usize),
+    ) -> Lower<VariableId> {
         let number = self.memory.slots.len();
         let added = self.memory.circuit.add_variable(&format!("v{number}"), ty);
-        let id = self.check(added.map_err(circuit_problem), span)?;
-        let (name, declared) = (self.interner.intern("table"), (self.file_span(span), usize::MAX));
+        let id = self.check(added.map_err(circuit_problem), declared.0.span)?;
+        let name = self.interner.intern(name);
         self.memory.slots.push(Slot { id, name, is_global: false, is_output: false, declared });
-        self.memory.tables.push((items.clone(), id));
         Ok(id)
     }
 

@@ -523,7 +523,13 @@ impl QasmLowering<'_> {
             let what = format!("an index into more than {MAX_SELECTED} that a measurement decides");
             return self.refuse(&what, index.span);
         }
-        self.each_index((&index, bracket.size), statement.span, |lowering, at| {
+        let is_kept = match &statement.kind {
+            QasmStmtKind::Call(call) => call.operands.is_empty(),
+            QasmStmtKind::Barrier(_) | QasmStmtKind::Delay(_) | QasmStmtKind::Reset(_) => false,
+            _ => true,
+        };
+        let how = (statement.span, is_kept);
+        self.each_index((&index, bracket.size), how, |lowering, at| {
             let mut known = statement.clone();
             visit_nth(&mut known, bracket.number, &mut |part| {
                 let exprs = part.get_mut(bracket.at).map(selecting_mut).unwrap_or_default();
