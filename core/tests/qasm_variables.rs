@@ -101,6 +101,17 @@ fn measured_values_go_everywhere() {
         ("uint[8] n = fact(m + 4);", "n=120"),
         ("bit[3] c = \"000\"; uint[2] k = m; c[k + 1] = m; uint[8] n = uint[3](c);", "n=4"),
         ("uint[2] k = m; x r[k]; cx r[k], r[k + 1]; bit[3] c = measure r; uint[8] n = c;", "n=6"),
+        // A subroutine gives a known index, and is called once for the ends of a range.
+        ("x r[one()]; bit[3] c = measure r; uint[8] n = c;", "n=2"),
+        (
+            "uint[8] n = 0; for int k in [0:turned(r[0])] { reset r[1]; n += 1; } bit b = measure r[0]; n = n + b;",
+            "n=4",
+        ),
+        // No number of three bits is 2^200.
+        (
+            "bit[3] c = \"101\"; bool b = c < 1606938044258990275541962092341162602522202993782792835301376 && m; uint[8] n = m; if (b) n = 2;",
+            "n=2",
+        ),
         // What an index reads is not changed before all cases are done.
         ("bit[4] c = \"0001\"; x r[0]; c[uint[2](c[0:1])] = measure r[0]; uint[8] n = c;", "n=3"),
         (
@@ -109,7 +120,9 @@ fn measured_values_go_everywhere() {
         ),
         ("uint[8] n = 0; for int k in [0:2] { if (m) { n += 1; if (n == 2) break; } }", "n=2"),
     ] {
-        let head = "def twice(uint[8] x) -> uint[8] { if (x == 0) { return 7; } return 2 * x; } \
+        let head = "def one() -> uint[8] { return 1; } \
+                    def turned(qubit q) -> int { x q; return 2; } \
+                    def twice(uint[8] x) -> uint[8] { if (x == 0) { return 7; } return 2 * x; } \
                     def more(mutable array[uint[8], 2] a, bit by) { a[1] = a[1] + by; } \
                     def fact(uint[8] x) -> uint[8] { uint[8] p = 1; for uint[8] k in [1:x] { p *= k; } return p; }";
         let text =

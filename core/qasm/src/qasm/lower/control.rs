@@ -18,6 +18,7 @@ use super::{
     ErrorReported, Guard, Lower, LoweredItem, Planned, QasmLowering, QasmValue,
     case_split::is_of_value,
     conditional::PlannedBranch,
+    evaluate::position,
     frames::{ExitFrame, FrameKind},
     names::SymbolEntry,
     repeat::Checkpoint,
@@ -307,7 +308,7 @@ impl QasmLowering<'_> {
             |lowering| {
                 let head = lowering.plan.len();
                 lowering.push(LoweredItem::open(BlockHead::While(None)));
-                Ok(Some(head))
+                head
             },
             |lowering, head| {
                 let start = lowering.plan.len();
@@ -384,7 +385,7 @@ impl QasmLowering<'_> {
                     let head_item = BlockHead::For { slot, values: values.clone() };
                     lowering.push(LoweredItem::open(head_item));
                     lowering.variables[id].state = VariableState::Stored;
-                    Ok(Some(head))
+                    head
                 },
                 |_, _| Ok(true),
             )
@@ -412,6 +413,7 @@ impl QasmLowering<'_> {
         if !is_open && !measures(&f.body) {
             return None;
         }
+        let (before, errors) = (self.checkpoint(), self.n_errors());
         let mut value = |expr: &QasmExpr| {
             let value = self.classical(expr)?;
             self.valued(value, expr.span)
@@ -433,9 +435,10 @@ impl QasmLowering<'_> {
             _ => 0,
         };
         if rounds < MOST_UNROLLED {
+            // What the ends call is called when they are evaluated again.
+            self.back_to(&before);
             return None;
         }
-        let (before, errors) = (self.checkpoint(), self.n_errors());
         let result = self.circuit_for(f, values, all, span);
         if self.n_errors() == errors {
             return Some(result);
@@ -449,7 +452,7 @@ impl QasmLowering<'_> {
     fn loop_in_memory(
         &mut self,
         source: CircuitLoop<'_>,
-        mut open: impl FnMut(&mut Self) -> Lower<Option<usize>>,
+        mut open: impl FnMut(&mut Self) -> usize,
         mut test: impl FnMut(&mut Self, usize) -> Lower<bool>,
     ) -> Lower<()> {
         let CircuitLoop { body, all, span } = source;
@@ -461,7 +464,7 @@ impl QasmLowering<'_> {
             for &id in &stored {
                 self.flush(id, span)?;
             }
-            let Some(head) = open(self)? else { return Ok(()) };
+            let head = open(self);
             let (outer, mark) = (self.guard, self.mark);
             let number = u32::try_from(self.branches.len()).unwrap_or(u32::MAX);
             let branch = PlannedBranch { parent: outer, condition: None, stored: false, size: 0 };
@@ -534,9 +537,21 @@ impl QasmLowering<'_> {
         mut statement: impl FnMut(&mut Self, u64) -> Lower<()>,
     ) -> Lower<()> {
         let value = self.classical(index)?;
-        let QasmValue::Runtime(mut expr) = self.valued(value, index.span)? else {
-            let (given, expected) = ("this".to_owned(), "an integer".to_owned());
-            return self.fail(QasmProblem::WrongType { given, expected }, index.span);
+        let mut expr = match self.valued(value, index.span)? {
+            QasmValue::Runtime(expr) => expr,
+            // A subroutine may give a known one.
+            QasmValue::Int(given, _) => match position(given, size) {
+                Some(at) => return statement(self, at),
+                None => {
+                    let name = self.text(index.span).to_owned();
+                    let problem = QasmProblem::IndexOutOfRange { name, given, size };
+                    return self.fail(problem, index.span);
+                }
+            },
+            other => {
+                let (given, expected) = (other.describe().to_owned(), "an integer".to_owned());
+                return self.fail(QasmProblem::WrongType { given, expected }, index.span);
+            }
         };
         if is_kept {
             *expr = self.kept_value(*expr, index.span)?;

@@ -378,8 +378,15 @@ impl QasmLowering<'_> {
             holds = holds.combine(self.truth(Classical::Value(same), *span)?, false);
         }
         let span = labels.first().map_or(QasmSpan::default(), |label| label.1);
-        let Truth::Residual(condition) = holds else {
-            return self.runtime_cases(subject, others, default, all);
+        let condition = match holds {
+            Truth::Residual(condition) => condition,
+            Truth::Constant(true) => {
+                self.block(body, all);
+                return Ok(());
+            }
+            Truth::Constant(false) => {
+                return self.runtime_cases(subject, others, default, all);
+            }
         };
         let mut result = Ok(());
         self.branches(condition, span, |lowering, otherwise| match otherwise {

@@ -146,11 +146,14 @@ impl QasmLowering<'_> {
             Classical::Truth(_) => matches!(op, And | Or),
             _ => false,
         };
-        let constant = |side: &Classical| match side {
-            Classical::Digits { .. } => true,
-            Classical::Value(QasmValue::Int(i @ 0.., None)) => matches!(op, And | Or) || *i >= 0,
-            Classical::Value(QasmValue::Bool(_) | QasmValue::Bits { .. }) => true,
-            _ => false,
+        let constant = |side: &Classical| {
+            matches!(
+                side,
+                Classical::Digits { .. }
+                    | Classical::Value(
+                        QasmValue::Int(0.., None) | QasmValue::Bool(_) | QasmValue::Bits { .. }
+                    )
+            )
         };
         // What conditions on bits can say.
         let plain =

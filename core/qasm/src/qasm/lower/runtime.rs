@@ -274,16 +274,18 @@ pub(super) fn of_condition(condition: &Condition) -> Result<ClassicalExpr, QasmP
             Ok(if *value { bit.truth() } else { bit.not() })
         }
         Condition::Compare { bits, relation, value } => {
-            let word = (0u32..).zip(&**value).take(128);
-            let word = word.fold(0u128, |sum, (at, &bit)| sum | u128::from(bit) << at);
-            let ty = ClassicalType::Bits(u32::try_from(bits.len()).unwrap_or(u32::MAX));
             let number = ClassicalExpr::bits(bits).map_err(problem)?;
-            // A constant with more bits is compared as a number.
-            let width = u32::try_from(value.len()).unwrap_or(u32::MAX).max(1);
-            let wide = IntType::unsigned(width.max(bits.len() as u32).min(128));
-            let constant = ClassicalExpr::constant(ClassicalType::Int(wide), word);
-            debug_assert!(number.ty() == Some(ty));
-            number.compare(*relation, constant).map_err(problem)
+            let digits = value.iter().rposition(|&bit| bit).map_or(0, |last| last + 1);
+            // A constant with more bits than any number is greater.
+            let Some(width) = u32::try_from(digits.max(bits.len())).ok().filter(|w| *w <= 128)
+            else {
+                let is_less = [Relation::Less, Relation::LessEqual, Relation::NotEqual];
+                return Ok(ClassicalExpr::from(is_less.contains(relation)));
+            };
+            let set = (0u32..).zip(&value[..digits]);
+            let word = set.fold(0u128, |sum, (at, &bit)| sum | u128::from(bit) << at);
+            let ty = ClassicalType::Int(IntType::unsigned(width.max(1)));
+            number.compare(*relation, ClassicalExpr::constant(ty, word)).map_err(problem)
         }
         Condition::Not(inner) => Ok(of_condition(inner)?.not()),
         Condition::All(list) => all(list, true),

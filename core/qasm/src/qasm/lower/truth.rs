@@ -139,14 +139,7 @@ pub(super) fn negate(condition: Condition) -> Condition {
     match condition {
         Condition::Bit { bit, value } => Condition::Bit { bit, value: !value },
         Condition::Compare { bits, relation, value } => {
-            let relation = match relation {
-                Relation::Equal => Relation::NotEqual,
-                Relation::NotEqual => Relation::Equal,
-                Relation::Less => Relation::GreaterEqual,
-                Relation::LessEqual => Relation::Greater,
-                Relation::Greater => Relation::LessEqual,
-                Relation::GreaterEqual => Relation::Less,
-            };
+            let relation = relation.negated();
             Condition::Compare { bits, relation, value }
         }
         Condition::Not(inner) => *inner,
